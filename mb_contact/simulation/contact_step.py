@@ -8,8 +8,9 @@ from typing import Any
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
-from mb_contact.simulation.ahead import ImpactsAhead
-from mb_contact.types import CONTACTS_CHANGED, LIMIT_MISSED, OK, SOLVER_NAMES
+from mb_contact.simulation.impacts import Impacts
+from mb_contact.simulation.warm_up import in_cache
+from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
 
 
 class ContactStep:
@@ -33,14 +34,26 @@ class ContactStep:
         self.context = context
         #: whether equality rows that nearly follow others are tied to them
         self.ties_rows = context.scene.friction_model == "no_slip" and context.scene.solver == "auto"
-        self._ahead = ImpactsAhead(context)
+        self._lent = None  #: Impacts for steps of a scene that has none, in which a pair strikes
 
     def allocate(self):
         """Workspaces of its own, for the contacts, rows and blocks of the context's."""
 
     def warm_up(self, handle):
         """Compile or load the kernels of an impact; those of a scene that has none of its own only where compiled."""
-        (self.context.impacts or self._ahead).warm_up(handle)
+        context = self.context
+        if context.impacts is not None:
+            context.impacts.warm_up(handle)
+        elif self.has_impacts and in_cache(Impacts.kernel):  # it would take 30 ms of the first step with one
+            self._lend().warm_up(handle)
+            self._lent = None  # with what that has left in it
+
+    def _lend(self):
+        """Impacts for a step of a scene that has none."""
+        self._lent = self._lent or Impacts(self.context)
+        self._lent.allocate()
+        self._lent.begin(self.context.time)
+        return self._lent
 
     def solve(self, handle):
         """Pose and solve the problem of the step; returns a status."""
@@ -52,20 +65,21 @@ class ContactStep:
 
         Where it fails, with a status or with an exception of ``solve``, the state is the one before.
         """
-        status, integrator, impacts = None, self.context.integrator, None
+        context, integrator = self.context, self.context.integrator
+        if context.impacts is self._lent:  # to an earlier step; or None
+            context.impacts = None
+        status, impacts = None, context.impacts
         try:
-            status = self.find_contacts(handle, candidates)
-            if status == OK:
-                self._ahead.find(handle)
-            impacts = self.context.impacts
             status = (
-                status
+                self.find_contacts(handle, candidates)
                 or integrator.free(handle)
                 or (OK if impacts is None else impacts.resolve(handle))
                 or self.impulses(handle)
-                or integrator.hold(handle)
-                or integrator.conclude(handle)
             )
+            while status == IN_PARTS:  # a pair strikes
+                impacts = context.impacts = context.impacts or self._lend()
+                status = impacts.resolve(handle) or self.impulses(handle)
+            status = status or integrator.hold(handle) or integrator.conclude(handle)
         finally:
             if status != OK and impacts is not None:
                 impacts.undo(handle)

@@ -12,11 +12,12 @@ from mb_contact.core.impact import phases as _phases, times as _times
 from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import closing as _closing, problem as _problem, step as _step
+from mb_contact.core.step.by_need import ROUND, claim
 from mb_contact.core.workspace import POTENTIAL
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
 from mb_contact.simulation.results import Impact
-from mb_contact.types import OK, TOUCHING_IMPACT
+from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, OK, TOUCHING_IMPACT
 
 LAWS = CHOICES["restitution_law"]  #: of restitution, numbered as in core/impact/phases.py
 GRID = 64  #: factors that are tried on the way down from 1 before the largest is bisected
@@ -113,11 +114,16 @@ class Impacts:
         context = self.context
         if not (self._every or context.contacts.count[0]) or not self._due(handle):
             return OK
-        self._v_before, dt = context.v.copy(), context.dt
+        dt = context.dt
+        if self._v_before is None:
+            self._v_before = context.v.copy()
         for _ in range(self.most_rounds):
             _phases.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
             _times.mask_approaching(handle, self._threshold)
-            status = context.contact_step.impulses(handle)
+            if (status := self._meet(handle)) == CONTACTS_CHANGED:
+                if not self._due(handle):
+                    return OK
+                continue
             if status == OK:
                 _times.predict_impact_times(handle, self.work, self._lag, dt)
                 status = (
@@ -127,6 +133,16 @@ class Impacts:
             if status != OK or not self._due(handle):
                 return status
         return OK
+
+    def _meet(self, handle):
+        """The motion without what collides, and which of that meets within it at all; a status."""
+        context, rounds = self.context, self.context.need.info
+        before = int(rounds[ROUND])
+        status = context.contact_step.impulses(handle)
+        if status == OK and rounds[ROUND] == before and claim(handle, self.work.collides, TOUCHING_IMPACT):
+            status = context.review()
+        changed = status in (OK, IN_PARTS) and rounds[ROUND] != before
+        return CONTACTS_CHANGED if changed else status
 
     def stop(self, handle, time):
         """``resolve`` from ``time`` [s] on with every contact and no restitution, for the event scheme; a status."""

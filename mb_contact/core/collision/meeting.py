@@ -19,9 +19,10 @@ import math
 
 import numpy as np
 
+from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.manifold_normals import reference
-from mb_contact.core.collision.shapes import gap_along
+from mb_contact.core.collision.shapes import body_axis, gap_along, opposite
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -36,6 +37,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.types import SHAPE_PLANE
 
 GO_ON, APART, MEET = range(3)  #: what a look at a pair tells
 CLOSE = 1e-9  #: by which separations may be wrong: the narrow phase's tolerance [m]
@@ -126,12 +128,25 @@ def answer(geoms, pair, poses):
     Where an engine's normal is lost, as it may be where shapes just touch, the best of all is looked for.
     """
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
+        n = body_axis(poses.geom_R, b, 2) if geoms.kind[b] == SHAPE_PLANE else opposite(body_axis(poses.geom_R, a, 2))
+        return n, separation_along(geoms, poses, a, b, n)
     n, distance = vector(poses.witness, 0), poses.witness[0, 3]
-    s = gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n)
+    s = separation_along(geoms, poses, a, b, n)
     if s >= distance - CLOSE:
         return n, s
     _, _, s, n = reference(geoms, poses.geom_R, poses.geom_p, a, b, n, distance, np.inf, CLOSE)
     return n, s
+
+
+@kernel
+def separation_along(geoms, poses, a, b, n):
+    """Separation of two shapes along n, from B to A: of a half-space n is its normal [m]."""
+    if geoms.kind[b] == SHAPE_PLANE:
+        return plane_gap(geoms.kind, geoms.size, poses.geom_R, poses.geom_p, a, b)
+    if geoms.kind[a] == SHAPE_PLANE:
+        return plane_gap(geoms.kind, geoms.size, poses.geom_R, poses.geom_p, b, a)
+    return gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n)
 
 
 @kernel
@@ -149,7 +164,7 @@ def look(geoms, pair, motion, poses, n, s, depth):
         return MEET
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     place_pair(geoms, pair, motion, 1.0, poses)
-    end = gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n) + depth
+    end = separation_along(geoms, poses, a, b, n) + depth
     if end > 0.0:
         motion.time[0] = 1.0
         return APART
@@ -169,7 +184,7 @@ def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high):
             break
         t = low + (high - low) * above / (above - below)
         place_pair(geoms, pair, motion, t, poses)
-        value = gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n) + depth - 0.5 * EXACT
+        value = separation_along(geoms, poses, a, b, n) + depth - 0.5 * EXACT
         if value > 0.0:
             low, at_low, above = t, value + 0.5 * EXACT, value
             below *= 0.5 if kept > 0 else 1.0

@@ -35,13 +35,13 @@ from mb_contact.core.impact.times import (
     gap_now,
     island_moments,
     limit_touch,
-    relax_unreached,
     velocities_at_impact,
 )
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
+from mb_contact.core.step.by_need import strikes
 from mb_contact.core.step.certify import island_velocities
 from mb_contact.core.step.energy_balance import add_impulse
 from mb_contact.core.step.problem import rows_in_use, start_phase
@@ -94,7 +94,7 @@ def make_impact_work(capacity, rows, bodies, dof):
 
 @kernel
 def impacts_due(h, eps, every, threshold, lag, dt):
-    """How many contacts collide in this step; rows of those in flight are spared (``times.relax_unreached``).
+    """How many contacts collide in this step; rows that were raised for the time without impacts are no longer.
 
     Parameters
     ----------
@@ -111,9 +111,8 @@ def impacts_due(h, eps, every, threshold, lag, dt):
     """
     due = 0
     for i in range(h.contacts.count[0]):
-        h.work.row_bias[i, 0] = relax_unreached(h, i, threshold, lag, dt)
-        far = vector_dot(vector(h.contacts.spread, i), vector(h.contacts.spread, i)) > 0.0  # see ahead.py
-        if (every or far or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
+        h.work.row_bias[i, 0] = 0.0
+        if (every or strikes(h, i) or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
             due += 1
     if every:
         due += limits_hit(h, threshold, lag, dt)
@@ -122,7 +121,7 @@ def impacts_due(h, eps, every, threshold, lag, dt):
 
 @on_demand(TRUTH)
 def step_collides(h):
-    """Whether a step of the scene, behind its free motion, has an impact; rows as ``impacts_due`` leaves them."""
+    """Whether a step of the scene, behind its free motion, has an impact."""
     rule = h.impact
     return impacts_due(h, h.restitution, rule[EVERY] != 0.0, rule[THRESHOLD], rule[LAG], h.settings[DT]) > 0
 

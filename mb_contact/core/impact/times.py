@@ -64,24 +64,6 @@ def collides(h, i, threshold, lag, dt):
 
 
 @kernel
-def relax_unreached(h, i, threshold, lag, dt):
-    """Bias of the row of a contact in flight, whose path stays above the surface, so that the row leaves it alone.
-
-    ``g + dt u+ >= 0`` asks too much of a path with mean velocity (u + u+) / 2 and would slow what is to bounce later.
-    """
-    if lag > 0.0 or h.contacts.gap[i] < 0.0:
-        return 0.0
-    before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-    if before >= -threshold and h.work.gap_shift[i] == 0.0:
-        return 0.0
-    free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
-    gap = gap_now(h, i)
-    if path_end(gap, before, free, lag, dt) <= 0.0:
-        return 0.0
-    return max(0.0, -free - gap / dt)
-
-
-@kernel
 def limit_gap(tree, q, shift, k, side):
     """Distance of scalar joint k from its lower (0) or upper (1) limit, as ``gap_now`` [rad, m]."""
     position = q[tree.q_start[k]] - shift[tree.v_start[k]]

@@ -15,7 +15,6 @@ from mb_contact.core.constraints.loop import release_threads
 from mb_contact.core.handle import DT, HAPPEN
 from mb_contact.core.impact.phases import step_collides
 from mb_contact.core.jit import kernel, unlocked
-from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import keep_state
@@ -151,8 +150,6 @@ def detect(h, answered):
             break
     if status == OK and has_sleepers(h) and not merge_kept(h):
         status = TOO_MANY_CONTACTS
-    if status == OK and fast_pairs(h, h.buffers.asked) > 0:
-        return IN_PARTS
     return status
 
 

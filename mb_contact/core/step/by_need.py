@@ -15,8 +15,10 @@ and is with the solution, is questioned:
        points, and as gap the separation along that normal at the start.
     3. Of pairs of one tree the first one that meets comes in, for it may keep the others apart.  Solved with these,
        whoever was left out is looked at again.  After MOST_ROUNDS the rows of the start come back.
+    4. Who meets after a way that is longer than itself and leads along the surfaces strikes: where the step ends the
+       contact would be another one, so it is an impact at the moment of meeting, with or without restitution.
 
-A half-space has one normal, and patches of a height field have their own rule: their rows always stand.
+Patches of a height field have a rule of their own: their rows always stand.
 """
 
 import math
@@ -44,10 +46,19 @@ from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 from mb_contact.core.workspace import Kinematics
-from mb_contact.types import ASK_ON_WAY, CONTACTS_CHANGED, OK, SHAPE_PLANE, TOO_MANY_CONTACTS, WORLD, Contacts
+from mb_contact.types import (
+    ASK_ON_WAY,
+    CONTACTS_CHANGED,
+    IN_PARTS,
+    OK,
+    SHAPE_PLANE,
+    TOO_MANY_CONTACTS,
+    WORLD,
+    Contacts,
+)
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first
-STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, HELD = range(8)
+STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD = range(9)
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
 COUNT, AT, STARTED, WAITS, LOOKED, CHANGED, ROUND = range(7)  #: of Need.info
@@ -55,6 +66,7 @@ CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 
 TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
 SUNKEN = 1e-6  #: and most by which it is raised where a body is in others already [m]
+SLOW = 0.01  #: approach to a half-space up to which flows land by its row [m/s]
 MOST_POINTS = 8  #: of a pair
 MOST_ROUNDS = 8  #: of solutions with other contacts in one step
 AT_ONCE = 1e-6  #: part of a step within which meetings are at once
@@ -62,6 +74,8 @@ PUSHED = 3.0  #: ways of the step by which a pair is pushed together on trial
 DEPTH = 0.7  #: part of that push which has to be left of the depth
 ALIKE = 1e-4  #: angle that the normal may turn by then [rad], and three times the push over the smaller shape
 LEAST_WAY = 1e-6  #: of a pair in a step, for that [m]
+FAR = 1.0  #: way before two shapes meet, in sizes of the smaller one, from which they strike in the midst of the step,
+SIDEWAYS = 1e-3  #: and the part of it along the surfaces
 CURVED = 4.0  #: squares of the way over a shape's size by which free motion has to reach too far
 
 
@@ -74,7 +88,8 @@ class Need(NamedTuple):
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
     first: Annotated[Integers, "c"]  #: a loaded contact of the pair when it was questioned
-    time: Annotated[Reals, "c"]  #: when it meets, of the step's length
+    time: Annotated[Reals, "c"]  #: when it meets, of the step's length,
+    far: Annotated[Integers, "c"]  #: and 1 where it strikes then
     motion: object  #: collision.workspace.Motion
     poses: object  #: CollisionBuffers with room for one pair
     found: Contacts  #: of one pair
@@ -105,7 +120,7 @@ def review(h):
     Returns
     -------
     int
-        OK, CONTACTS_CHANGED, ASK_ON_WAY (call again behind the answer), TOO_MANY_CONTACTS.
+        OK, CONTACTS_CHANGED, ASK_ON_WAY (call again behind the answer), IN_PARTS (a pair strikes), TOO_MANY_CONTACTS.
     """
     need = h.need
     if need.rule[ON] == 0.0:
@@ -125,16 +140,24 @@ def _first_new(h, i):
         j = h.frames.known[k]
         if j >= 0 and memory.impulse[j, 0] > 0.0:
             continue
-        if _is_asked(h, contacts.pair[k]):
+        if _is_asked(h, contacts.pair[k], k):
             return k
     return -1
 
 
 @kernel
-def _is_asked(h, pair):
-    """Whether a pair is questioned: convex shapes, not loaded in the last step, not decided on in this one."""
+def _is_asked(h, pair, i):
+    """Whether the pair of contact i is questioned: not loaded in the last step, and not decided on in this one.
+
+    A half-space has one normal; its row asks too much only of a path that does not end with its last velocity.
+    """
     a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
-    if max(h.geoms.kind[a], h.geoms.kind[b]) >= SHAPE_PLANE:
+    kind = max(h.geoms.kind[a], h.geoms.kind[b])
+    if kind > SHAPE_PLANE:
+        return False
+    if kind == SHAPE_PLANE and (
+        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= -SLOW
+    ):
         return False
     for k in range(h.need.info[COUNT]):
         if h.need.pair[k] == pair:
@@ -165,7 +188,7 @@ def claim(h, marks, touching):
     claimed = 0
     for i in range(h.contacts.count[0]):
         far = h.contacts.gap[i] > touching and marks[i] != 0
-        if far and _is_asked(h, h.contacts.pair[i]):
+        if far and _is_asked(h, h.contacts.pair[i], i):
             put_pair(h, h.contacts.pair[i], CLAIMED, i)
             claimed += 1
     return claimed
@@ -202,11 +225,12 @@ def _decide(h):
                 continue
         info[AT], info[LOOKED] = info[AT] + 1, 0
     info[STARTED] = 0
-    _choose_first(h)
+    strikes = _choose_first(h)
     if info[CHANGED] == 0:
         return OK
     info[CHANGED] = 0
-    return _exchange(h)
+    status = _exchange(h)
+    return IN_PARTS if status == CONTACTS_CHANGED and strikes else status
 
 
 @kernel
@@ -291,7 +315,9 @@ def _is_plain(h, i, n, s):
     pair = h.contacts.pair[i]
     way, size = _way(h, pair), min(_size(h.geoms, h.geoms.pairs[pair, 0]), _size(h.geoms, h.geoms.pairs[pair, 1]))
     turn = ALIKE + 3.0 * PUSHED * way / size
-    too_far = -h.settings[DT] * h.sol.q[3 * i]  # by the motion without any impulses
+    mean, dt = h.need.rule[MEAN], h.settings[DT]
+    before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+    too_far = -dt * (h.sol.q[3 * i] + mean * (before - (h.sol.q[3 * i] - h.rows.offset[3 * i])))  # without impulses
     return (
         (h.contacts.gap[i] <= TOUCHING or too_far > CURVED * way * way / size)
         and s <= -DEPTH * PUSHED * way
@@ -322,14 +348,35 @@ def _looked(h, k):
     else:
         _meet(h, k)
         need.verdict[k], need.time[k] = MEETS, need.motion.time[0]
+        need.far[k] = 1 if _is_far(h, pair, n) else 0
         need.info[CHANGED] += 1
     return True
 
 
 @kernel
+def _is_far(h, pair, n):
+    """Whether both shapes go farther than their size until they meet, and along their surfaces."""
+    motion = h.need.motion
+    way = vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1))
+    way = vector_sum(ZERO, motion.time[0], way)
+    aside = vector_sum(way, -vector_dot(way, n), n)
+    size = min(_size(h.geoms, h.geoms.pairs[pair, 0]), _size(h.geoms, h.geoms.pairs[pair, 1]))
+    return vector_dot(way, way) > (FAR * size) ** 2 and vector_dot(aside, aside) > (SIDEWAYS * size) ** 2
+
+
+@kernel
+def strikes(h, i):
+    """Whether contact i is that of a pair that strikes."""
+    return h.need.info[COUNT] > 0 and _verdict_on(h.need, h.contacts.pair[i]) == STRIKES
+
+
+@kernel
 def _choose_first(h):
-    """Who meets first among pairs that share a tree has its contacts from now on; the others are left out still."""
-    need = h.need
+    """Who meets first among pairs that share a tree has its contacts from now on, the others are left out still.
+
+    Returns whether any of them strikes.
+    """
+    need, strikes = h.need, False
     for k in range(need.info[COUNT]):
         if need.verdict[k] != MEETS:
             continue
@@ -339,10 +386,12 @@ def _choose_first(h):
                 need.verdict[k] = LATER
     for k in range(need.info[COUNT]):
         if need.verdict[k] == MEETS:
-            need.verdict[k] = MET
+            need.verdict[k] = STRIKES if need.far[k] != 0 else MET
+            strikes = strikes or need.far[k] != 0
         elif need.verdict[k] == LATER:
             need.verdict[k] = OUT
             _forget(need.met, need.pair[k])
+    return strikes
 
 
 @kernel
@@ -437,7 +486,7 @@ def _exchange(h):
         while end < need.before.count[0] and need.before.pair[end] == need.before.pair[i]:
             end += 1
         verdict = _verdict_on(need, need.before.pair[i])
-        if verdict == MET:
+        if verdict == MET or verdict == STRIKES:
             first, last = _met_of(need, need.before.pair[i])
             status = max(status, _append(h, need.met, first, last, count, True))
             count = contacts.count[0]
@@ -454,7 +503,7 @@ def _tell(need):
     """Count the verdicts for the certificate."""
     fill(3, need.told, 0)
     for k in range(need.info[COUNT]):
-        need.told[CAME] += need.verdict[k] == MET
+        need.told[CAME] += need.verdict[k] == MET or need.verdict[k] == STRIKES
         need.told[PASSED] += need.verdict[k] == OUT
         need.told[FELL_BACK] += need.verdict[k] == HELD
 
