@@ -3,6 +3,7 @@
 
 """What a step hands out: contacts as a structured array, the certificate, the result."""
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from mb_contact.checks import Floats
 from mb_contact.core.workspace import (
     COLUMNS,
+    DEEPEST_PAIR,
     FEATURE,
     GAP,
     HEAD,
@@ -21,6 +23,9 @@ from mb_contact.core.workspace import (
     NEWTON_STEPS,
     NORMAL,
     PAIR,
+    PAIRS_HELD,
+    PAIRS_MET,
+    PAIRS_PASSED,
     POINT,
     POINTS,
     RELEASED,
@@ -84,6 +89,11 @@ class Certificate(NamedTuple):
     ray_gain: float = 0.0  #: and what they ask for, below zero: no motion fulfils the rows [m/s]
     time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
     released: int = 0  #: threads that came off their ends when the step ended
+    end_gap: float = math.inf  #: smallest distance of all near pairs of convex shapes at the new poses [m]
+    deepest_pair: tuple[str, ...] = ()  #: links of the pair that has it, where it is below what the step may miss
+    pairs_met: int = 0  #: pairs with a gap that had the contact of the moment at which they meet in the step
+    pairs_passed: int = 0  #: pairs that this step's first solution held back, and that pass without touching
+    pairs_held: int = 0  #: pairs about which no decision was found: held back by the contact of the step's start
 
     @property
     def residual(self) -> float:
@@ -149,7 +159,7 @@ class Step:
     ----------
     time : float
         After the step [s].
-    numbers : ndarray (25 + 14 k,)
+    numbers : ndarray (30 + 14 k,)
         ``record`` of core.workspace.StepWork: those of the certificate, then rows of core.step.report, one a contact.
         Certificate and contacts are made of it when somebody asks for them.
     solver_names : sequence of str
@@ -189,8 +199,10 @@ class Step:
         """
         values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
-        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED):
+        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD):
             values[count] = int(values[count])
+        pair = int(values[DEEPEST_PAIR])
+        values[DEEPEST_PAIR] = self._pair_links[pair] if pair >= 0 else ()
         return Certificate(*values)
 
     @cached_property
@@ -220,7 +232,7 @@ class Step:
 def record_of(certificate, rows):
     """The numbers of a Step from its Certificate and its contacts' rows; the solver is number 0."""
     numbers = np.zeros(HEAD + COLUMNS * len(rows))
-    numbers[: len(certificate)] = certificate._replace(solver=0.0)
+    numbers[: len(certificate)] = certificate._replace(solver=0.0, deepest_pair=-1.0)
     numbers[HEAD:] = np.array(rows).ravel()
     return numbers
 

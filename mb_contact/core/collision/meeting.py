@@ -12,7 +12,8 @@ at first need not be the one that does at the end.  So the search holds on to a 
     otherwise           t := first root of s_n(t) + depth, and there n from the narrow phase again
     s_n(t) = -depth     no direction separates them any longer: they meet at t, with the normal n
 
-``depth`` is what counts as touching, so that faces that are flush do not meet.  A handful of queries decides.
+``depth`` is what counts as touching, so that faces that are flush do not meet.  Who meets is moved back to where the
+shapes touch.  A handful of queries decides.
 """
 
 import math
@@ -31,7 +32,6 @@ from mb_contact.core.tree.spatial import (
     put_matrix,
     put_vector,
     transposed,
-    turned,
     vector,
     vector_dot,
     vector_product,
@@ -48,25 +48,23 @@ SHORTEST = 1e-15  #: and part of the motion at which they end
 
 
 @kernel
-def set_motion(geoms, pair, start_R, start_p, end_R, end_p, motion):
+def set_motion(geoms, pair, start_R, start_p, end, motion):
     """The motion of both shapes of a pair.
 
     Parameters
     ----------
     start_R, start_p : (g, 3, 3), (g, 3)
         Poses of all geometries at the start.
-    end_R, end_p : (2, 3, 3), (2, 3)
-        Of the two at the end.
+    end : CollisionBuffers
+        With the poses of the two at the end.
     motion : Motion, out
     """
     for side in range(2):
         g = geoms.pairs[pair, side]
         put_matrix(motion.R, side, matrix(start_R, g))
         put_vector(motion.p, side, vector(start_p, g))
-        put_vector(motion.way, side, vector_sum(vector(end_p, side), -1.0, vector(start_p, g)))
-        put_vector(
-            motion.turn, side, _rotation_vector(product(matrix(end_R, side), transposed(matrix(start_R, g))))
-        )
+        put_vector(motion.way, side, vector_sum(vector(end.geom_p, g), -1.0, vector(start_p, g)))
+        put_vector(motion.turn, side, _rotation_vector(product(matrix(end.geom_R, g), transposed(matrix(start_R, g)))))
     motion.time[0] = 0.0
 
 
@@ -160,7 +158,7 @@ def look(geoms, pair, motion, poses, n, s, depth):
     depth : float
         Up to which an overlap is touching [m].
     """
-    if not s > CLOSE - depth:
+    if not s > (CLOSE if depth > CLOSE else EXACT) - depth:
         return MEET
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     place_pair(geoms, pair, motion, 1.0, poses)
@@ -169,15 +167,29 @@ def look(geoms, pair, motion, poses, n, s, depth):
         motion.time[0] = 1.0
         return APART
     start = motion.time[0]
-    motion.time[0] = _first_root(geoms, pair, motion, poses, n, depth, start, s + depth, end)
+    motion.time[0] = _first_root(geoms, pair, motion, poses, n, depth, start, s + depth, end, 1.0)
     place_pair(geoms, pair, motion, motion.time[0], poses)
     return GO_ON if motion.time[0] > start else MEET
 
 
 @kernel
-def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high):
-    """Where s_n + depth has fallen to EXACT, by regula falsi (Illinois); ``at_low`` > 0 > ``at_high`` at 1."""
-    a, b, high, kept = geoms.pairs[pair, 0], geoms.pairs[pair, 1], 1.0, 0
+def go_back(geoms, pair, motion, poses, n, depth):
+    """Back from where both shapes overlap by ``depth`` along n to where they touch; False where n never parts them."""
+    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    place_pair(geoms, pair, motion, 0.0, poses)
+    start = separation_along(geoms, poses, a, b, n)
+    if start <= EXACT:
+        place_pair(geoms, pair, motion, motion.time[0], poses)
+        return False
+    motion.time[0] = _first_root(geoms, pair, motion, poses, n, 0.0, 0.0, start, -depth, motion.time[0])
+    place_pair(geoms, pair, motion, motion.time[0], poses)
+    return True
+
+
+@kernel
+def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high, high):
+    """Where s_n + depth has fallen to EXACT, by regula falsi (Illinois); ``at_low`` > 0 > ``at_high``."""
+    a, b, kept = geoms.pairs[pair, 0], geoms.pairs[pair, 1], 0
     above, below = at_low, at_high - 0.5 * EXACT
     for _ in range(ROOT_STEPS):
         if at_low <= EXACT or high - low <= SHORTEST:

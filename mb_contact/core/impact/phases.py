@@ -48,7 +48,6 @@ from mb_contact.core.step.problem import rows_in_use, start_phase
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
-from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import BAD_BODY
 from mb_contact.types import NOT_FINITE, OK, TOUCHING_IMPACT
 

@@ -18,6 +18,7 @@ from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import keep_state
+from mb_contact.core.step.end_gap import measure_end
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, level, solve
 from mb_contact.core.step.report import summarise
@@ -205,6 +206,7 @@ def account(h, lag, removes, kinetic, potential, falling, impacts):
     if removes and left > bound:
         removed += remove_gain(h, left)
     summarise(h)
+    measure_end(h)
     out = h.work.record
     out[ENERGY_GAINED] = told if told > bound else 0.0
     out[ENERGY_REMOVED] = removed

@@ -31,9 +31,11 @@ from mb_contact.core.collision.meeting import (
     APART,
     GO_ON,
     LOOKS,
+    MEET,
     answer,
     ask,
     at_start,
+    go_back,
     look,
     place_pair,
     set_motion,
@@ -44,7 +46,17 @@ from mb_contact.core.handle import DT
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
-from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    body_point,
+    matrix,
+    multiply,
+    put_matrix,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_sum,
+)
 from mb_contact.core.workspace import Kinematics
 from mb_contact.types import (
     ASK_ON_WAY,
@@ -61,7 +73,7 @@ from mb_contact.types import (
 STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD = range(9)
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
-COUNT, AT, STARTED, WAITS, LOOKED, CHANGED, ROUND = range(7)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, CHANGED, ROUND = range(8)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 
 TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
@@ -83,7 +95,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 2]
-    info: Annotated[Integers, 7]
+    info: Annotated[Integers, 8]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -91,6 +103,7 @@ class Need(NamedTuple):
     time: Annotated[Reals, "c"]  #: when it meets, of the step's length,
     far: Annotated[Integers, "c"]  #: and 1 where it strikes then
     motion: object  #: collision.workspace.Motion
+    back: Annotated[Reals, 4]  #: moment and normal with which a pair overlaps
     poses: object  #: CollisionBuffers with room for one pair
     found: Contacts  #: of one pair
     met: Contacts  #: of the moments of meeting
@@ -101,14 +114,12 @@ class Need(NamedTuple):
     q: Annotated[Reals, "nq"]
     way: Annotated[Reals, "N"]
     V: Annotated[Reals, "n", 6]
-    R: Annotated[Reals, 2, 3, 3]  #: of both shapes at the end
-    p: Annotated[Reals, 2, 3]
 
 
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step."""
-    fill(7, h.need.info, 0)
+    fill(8, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
 
@@ -200,7 +211,7 @@ def _decide(h):
     need = h.need
     info = need.info
     if info[STARTED] == 0:
-        info[STARTED], info[AT], info[LOOKED], info[WAITS] = ASKS, info[COUNT], 0, 0
+        info[STARTED], info[AT], info[LOOKED], info[WAITS], info[TOUCHES] = ASKS, info[COUNT], 0, 0, 0
         k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:
             put_pair(h, h.contacts.pair[k], ASKED_FIRST, k)
@@ -261,26 +272,31 @@ def _end_of_step(h):
 def _first_look(h, k):
     """Put the shapes of a pair where its first query is: pushed together, or at the start of their motion."""
     need, b = h.need, h.buffers
-    pair = need.pair[k]
+    pair, poses = need.pair[k], need.poses
     for side in range(2):
         g = h.geoms.pairs[pair, side]
-        body = h.geoms.body[g]
-        for i in range(3):
-            need.p[side, i] = b.geom_p[g, i]
-            for j in range(3):
-                need.R[side, i, j] = b.geom_R[g, i, j]
-        if body != WORLD and need.verdict[k] != ASKED_FIRST:
-            for i in range(3):
-                need.p[side, i] = need.kin.p[body, i]
-                for j in range(3):
-                    need.p[side, i] += need.kin.R[body, i, j] * h.geoms.p[g, j]
-                    need.R[side, i, j] = 0.0
-                    for m in range(3):
-                        need.R[side, i, j] += need.kin.R[body, i, m] * h.geoms.R[g, m, j]
+        if need.verdict[k] == ASKED_FIRST:
+            put_vector(poses.geom_p, g, vector(b.geom_p, g))
+            put_matrix(poses.geom_R, g, matrix(b.geom_R, g))
+        else:
+            pose_of_shape(h.geoms, need.kin, g, poses)
     if need.verdict[k] == ASKED_FIRST:
-        put_vector(need.p, 0, vector_sum(vector(need.p, 0), 1.0, _push(h, need.first[k])))
-    set_motion(h.geoms, pair, b.geom_R, b.geom_p, need.R, need.p, need.motion)
-    place_pair(h.geoms, pair, need.motion, 1.0 if need.verdict[k] == ASKED_FIRST else 0.0, need.poses)
+        a = h.geoms.pairs[pair, 0]
+        put_vector(poses.geom_p, a, vector_sum(vector(poses.geom_p, a), 1.0, _push(h, need.first[k])))
+    else:
+        set_motion(h.geoms, pair, b.geom_R, b.geom_p, poses, need.motion)
+        place_pair(h.geoms, pair, need.motion, 0.0, poses)
+
+
+@kernel
+def pose_of_shape(geoms, kin, g, poses):
+    """The pose of shape g that bodies with the poses of ``kin`` give it."""
+    k = geoms.body[g]
+    put_vector(poses.geom_p, g, body_point(kin.R, kin.p, k, vector(geoms.p, g)))
+    if k == WORLD:
+        put_matrix(poses.geom_R, g, matrix(geoms.R, g))
+    else:
+        multiply(kin.R, k, geoms.R, g, poses.geom_R, g)
 
 
 @kernel
@@ -335,10 +351,22 @@ def _looked(h, k):
         need.verdict[k] = STANDS if _is_plain(h, need.first[k], n, s) else OUT
         need.info[CHANGED] += need.verdict[k] == OUT
         return True
-    depth = TOUCHING + _sunken(h, pair)
-    found = look(h.geoms, pair, need.motion, need.poses, n, s, depth)
+    back, time, depth = need.back, need.motion.time, TOUCHING + _sunken(h, pair)
+    touches = need.info[TOUCHES] != 0  # and is at the moment before its overlap
+    found = look(h.geoms, pair, need.motion, need.poses, n, s, 0.0 if touches else depth)
     if found == GO_ON and need.info[LOOKED] < LOOKS:
         return False
+    if touches and found == APART:  # along another direction, that parts no longer when they overlap
+        time[0], n, found = back[0], (back[1], back[2], back[3]), MEET
+        place_pair(h.geoms, pair, need.motion, time[0], need.poses)
+        put_vector(need.poses.witness, 0, n)
+        need.poses.witness[0, 3] = -depth
+    elif found != APART and not touches and time[0] > 0.0:
+        back[0], back[1], back[2], back[3] = time[0], n[0], n[1], n[2]
+        if go_back(h.geoms, pair, need.motion, need.poses, n, depth):
+            need.info[TOUCHES] = 1
+            return False
+    need.info[TOUCHES] = 0
     if found == APART:
         need.verdict[k] = OUT
         need.info[CHANGED] += verdict == CLAIMED
@@ -430,7 +458,8 @@ def _sunken(h, pair):
     deepest = 0.0
     for i in range(h.contacts.count[0]):
         if h.contacts.gap[i] < -deepest and h.sol.r[3 * i] > 0.0:
-            c, d = h.geoms.body[h.geoms.pairs[h.contacts.pair[i], 0]], h.geoms.body[h.geoms.pairs[h.contacts.pair[i], 1]]
+            other = h.contacts.pair[i]
+            c, d = h.geoms.body[h.geoms.pairs[other, 0]], h.geoms.body[h.geoms.pairs[other, 1]]
             if (a != WORLD and (a == c or a == d)) or (b != WORLD and (b == c or b == d)):
                 deepest = -h.contacts.gap[i]
     return min(deepest, SUNKEN)

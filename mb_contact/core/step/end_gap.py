@@ -1,0 +1,87 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where a step has ended, on the shapes themselves: the smallest distance of all pairs that were near in it.
+
+Two convex shapes are at least as far apart as any direction separates them.  The normal of the step's contact is such a
+direction, and at the new poses its separation has a closed form; only where it says that they overlap is the narrow
+phase asked, as for pairs that were left out of the step.  What an engine in Python would have to be asked for stays
+that bound.
+"""
+
+import math
+
+from mb_contact.core.collision.meeting import answer, ask, separation_along
+from mb_contact.core.jit import NOTHING, kernel, on_demand
+from mb_contact.core.step.by_need import COUNT, OUT, pose_of_shape
+from mb_contact.core.tree.spatial import vector
+from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
+from mb_contact.types import SHAPE_PLANE
+
+ROUNDED = 1e-9  #: overlap up to which nothing is named [m]
+
+
+@kernel
+def measure_end(h):
+    """The numbers of the step that ``by_need.py`` and the new poses tell, into ``work.record``."""
+    out, need, contacts = h.work.record, h.need, h.contacts
+    out[PAIRS_MET], out[PAIRS_PASSED], out[PAIRS_HELD] = need.told[0], need.told[1], need.told[2]
+    out[END_GAP], out[DEEPEST_PAIR] = math.inf, -1.0
+    last = -1
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        if pair != last:
+            _measure_pair(h, pair, i)
+            last = pair
+    for k in range(need.info[COUNT]):
+        if need.verdict[k] == OUT:
+            _ask_pair(h, need.pair[k], -math.inf)
+
+
+@kernel
+def _measure_pair(h, pair, i):
+    """The separation of a pair along the normal of its contact i, the first one."""
+    geoms, b = h.geoms, h.buffers
+    x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    if b.resting[x] + b.resting[y] == 2 or max(geoms.kind[x], geoms.kind[y]) > SHAPE_PLANE:
+        return
+    _place(h, pair)
+    s = separation_along(geoms, h.need.poses, x, y, vector(h.contacts.normal, i))
+    if s < -ROUNDED:
+        _ask_pair(h, pair, s)
+    else:
+        h.work.record[END_GAP] = min(h.work.record[END_GAP], s)
+
+
+@kernel
+def _place(h, pair):
+    """Both shapes of a pair where they are now."""
+    for side in range(2):
+        pose_of_shape(h.geoms, h.kin, h.geoms.pairs[pair, side], h.need.poses)
+
+
+@on_demand(NOTHING)
+def _ask_pair(h, pair, bound):
+    """The distance of a pair that the narrow phase tells; the bound where it would have to ask Python."""
+    geoms, out = h.geoms, h.work.record
+    _place(h, pair)
+    s = bound
+    if max(geoms.kind[geoms.pairs[pair, 0]], geoms.kind[geoms.pairs[pair, 1]]) == SHAPE_PLANE or not ask(
+        geoms, pair, h.need.poses
+    ):
+        s = max(s, answer(geoms, pair, h.need.poses)[1])
+    if -math.inf < s < out[END_GAP]:
+        out[END_GAP] = s
+        if s < -ROUNDED - _second_order(h, pair):
+            out[DEEPEST_PAIR] = pair
+
+
+@kernel
+def _second_order(h, pair):
+    """What turning in the step moves points beside their velocities' way, of both shapes [m]."""
+    moved = 0.0
+    for side in range(2):
+        g = h.geoms.pairs[pair, side]
+        size = max(h.geoms.size[g, 0], max(h.geoms.size[g, 1], h.geoms.size[g, 2]))
+        moved += h.buffers.travel[g, 3] * h.buffers.travel[g, 3] / size
+    return moved
