@@ -175,9 +175,7 @@ def two_boxes(geoms, geom_R, geom_p, a, b, reach):
         if sine > PARALLEL:
             s = separation(kind, size, geom_R, geom_p, a, b, axis)
             if s > best + MEETING:
-                n, best = axis, s
-    if vector_dot(n, apart) < 0.0:
-        n = opposite(n)
+                n, best = (opposite(axis) if vector_dot(axis, apart) < 0.0 else axis), s
     if 0.0 < best <= reach:
         over_a = of_a >= best - ROUNDING and _corner_over_face(geom_R, geom_p, size, a, b, opposite(n_a))
         over_b = of_b >= best - ROUNDING and _corner_over_face(geom_R, geom_p, size, b, a, n_b)

@@ -7,8 +7,8 @@ Each shape's centre goes straight on, and its axes turn at a constant rate: c(t)
 from 0 to 1.  Two convex shapes are apart where *some* direction n separates them, s_n > 0; the one that separates them
 at first need not be the one that does at the end.  So the search holds on to a direction as long as it serves:
 
-    t = 0               n from the narrow phase
-    s_n(1) > -depth     apart at the end, along n: they do not meet
+    t = 0               n from the narrow phase, which turns with the face that it belongs to, if it does
+    s_n > -depth        from t to the end: apart, they do not meet
     otherwise           t := first root of s_n(t) + depth, and there n from the narrow phase again
     s_n(t) = -depth     no direction separates them any longer: they meet at t, with the normal n
 
@@ -22,8 +22,8 @@ import numpy as np
 
 from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
-from mb_contact.core.collision.manifold_normals import reference
-from mb_contact.core.collision.shapes import body_axis, gap_along, opposite
+from mb_contact.core.collision.manifold_normals import has_known_curvature, polish, reference
+from mb_contact.core.collision.shapes import NO_FLAT, body_axis, face_normal, facing, gap_along, has_faces, length_of, opposite
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -37,14 +37,17 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.types import SHAPE_PLANE
+from mb_contact.types import SHAPE_BOX, SHAPE_PLANE
 
 GO_ON, APART, MEET = range(3)  #: what a look at a pair tells
 CLOSE = 1e-9  #: by which separations may be wrong: the narrow phase's tolerance [m]
 EXACT = 1e-12  #: how far above its root the search along one direction ends [m]
 LOOKS = 60  #: most queries of a search; who has not parted by then meets
+UNFOUND = 1e-6  #: most by which the engine's distance counts for more than any direction that was found [m]
 ROOT_STEPS = 60  #: along one direction,
 SHORTEST = 1e-15  #: and part of the motion at which they end
+ALIGNED = 1.0 - 1e-12  #: cosine of a direction and a face's normal from which on it is that
+LEAST_BACK = 1e-9  #: part of the motion that is first gone back
 
 
 @kernel
@@ -114,16 +117,19 @@ def at_start(motion, side, t, point):
 @kernel
 def ask(geoms, pair, poses):
     """The narrow phase's witness of a pair as ``poses`` has it; 1 where an engine in Python has to be asked first."""
-    poses.candidates[0], poses.reach[0], poses.found[NEAR] = pair, 0.0, 1
+    boxes = geoms.kind[geoms.pairs[pair, 0]] == SHAPE_BOX and geoms.kind[geoms.pairs[pair, 1]] == SHAPE_BOX
+    poses.reach[0] = 0.0 if boxes else np.inf  # of boxes any axis that separates them does
+    poses.candidates[0], poses.found[NEAR] = pair, 1
     closed_witnesses(geoms, poses)
     return poses.found[ASKED]
 
 
 @kernel
 def answer(geoms, pair, poses):
-    """(normal from B to A, separation along it [m]) from the witness that was asked for.
+    """(normal from B to A, separation [m]) from the witness that was asked for.
 
-    Where an engine's normal is lost, as it may be where shapes just touch, the best of all is looked for.
+    Where an engine's normal is lost, as it may be where shapes just touch, the best of all is looked for; what little
+    that may miss at rims and edges the engine's distance has.
     """
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
@@ -134,7 +140,9 @@ def answer(geoms, pair, poses):
     if s >= distance - CLOSE:
         return n, s
     _, _, s, n = reference(geoms, poses.geom_R, poses.geom_p, a, b, n, distance, np.inf, CLOSE)
-    return n, s
+    if s < distance - CLOSE and has_known_curvature(geoms.kind[a], geoms.kind[b]):
+        s, n = polish(geoms, poses.geom_R, poses.geom_p, a, b, n, s)
+    return n, (distance if s < distance < s + UNFOUND else s)
 
 
 @kernel
@@ -160,43 +168,99 @@ def look(geoms, pair, motion, poses, n, s, depth):
     """
     if not s > (CLOSE if depth > CLOSE else EXACT) - depth:
         return MEET
-    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    place_pair(geoms, pair, motion, 1.0, poses)
-    end = separation_along(geoms, poses, a, b, n) + depth
-    if end > 0.0:
-        motion.time[0] = 1.0
-        return APART
-    start = motion.time[0]
-    motion.time[0] = _first_root(geoms, pair, motion, poses, n, depth, start, s + depth, end, 1.0)
-    place_pair(geoms, pair, motion, motion.time[0], poses)
-    return GO_ON if motion.time[0] > start else MEET
+    _set_carrier(geoms, pair, motion, poses, n)
+    bend = _bend(geoms, pair, motion)
+    start = low = motion.time[0]
+    above, length = s + depth, 1.0 - low
+    depth += max(s - _separation_at(geoms, pair, motion, poses, n, low), 0.0)
+    while low < 1.0:
+        high = min(low + length, 1.0)
+        value = _separation_at(geoms, pair, motion, poses, n, high) + depth
+        chord = bend * (high - low) ** 2
+        if value > 0.0 and (min(above, value) > 0.125 * chord or chord < CLOSE):
+            low, above, length = high, value, 2.0 * length
+        elif value <= 0.0 and (above - value > 0.5 * chord or chord < CLOSE):
+            root = _first_root(geoms, pair, motion, poses, n, depth, low, above, value, high)
+            place_pair(geoms, pair, motion, root, poses)
+            motion.time[0] = root
+            return GO_ON if root > start else MEET
+        else:
+            length = 0.5 * (high - low)
+    motion.time[0] = 1.0
+    return APART
+
+
+@kernel
+def _bend(geoms, pair, motion):
+    """Most by which the second derivative of a separation along a direction can pull it down [m].
+
+    Turning a shape by theta moves its points by theta^2 r / 2 beside a straight line, and so does a direction that
+    turns with one; that other points become the farthest only lifts the separation over its chord.
+    """
+    turns = motion.carrier[0]
+    own = length_of(vector(motion.turn, turns)) if turns >= 0 else 0.0
+    way = length_of(vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1)))
+    far = length_of(vector_sum(vector(motion.p, 0), -1.0, vector(motion.p, 1))) + way
+    bend = own * (own * far + 2.0 * way)
+    for side in range(2):
+        size = vector(geoms.size, geoms.pairs[pair, side])
+        if geoms.kind[geoms.pairs[pair, side]] != SHAPE_PLANE:
+            bend += length_of(size) * (length_of(vector(motion.turn, side)) + own) ** 2
+    return bend
+
+
+@kernel
+def _set_carrier(geoms, pair, motion, poses, n):
+    """With which shape's face the direction n turns from ``motion.time`` on; -1: with none."""
+    motion.carrier[0] = -1
+    for side in range(2):
+        g = geoms.pairs[pair, side]
+        if motion.carrier[0] >= 0 or not has_faces(geoms, g):
+            continue
+        outward = opposite(n) if side == 0 else n
+        face = facing(geoms, poses.geom_R, g, outward)
+        if face != NO_FLAT and vector_dot(face_normal(geoms, poses.geom_R, g, face), outward) > ALIGNED:
+            motion.carrier[0] = side
+
+
+@kernel
+def _separation_at(geoms, pair, motion, poses, n, t):
+    """Separation at t along the direction that is n at ``motion.time``; both shapes are put there."""
+    place_pair(geoms, pair, motion, t, poses)
+    side = motion.carrier[0]
+    if side >= 0:
+        n = turned_about(vector_sum(ZERO, t - motion.time[0], vector(motion.turn, side)), n)
+    return separation_along(geoms, poses, geoms.pairs[pair, 0], geoms.pairs[pair, 1], n)
 
 
 @kernel
 def go_back(geoms, pair, motion, poses, n, depth):
     """Back from where both shapes overlap by ``depth`` along n to where they touch; False where n never parts them."""
-    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    place_pair(geoms, pair, motion, 0.0, poses)
-    start = separation_along(geoms, poses, a, b, n)
-    if start <= EXACT:
-        place_pair(geoms, pair, motion, motion.time[0], poses)
-        return False
-    motion.time[0] = _first_root(geoms, pair, motion, poses, n, 0.0, 0.0, start, -depth, motion.time[0])
-    place_pair(geoms, pair, motion, motion.time[0], poses)
-    return True
+    end, back = motion.time[0], LEAST_BACK
+    _set_carrier(geoms, pair, motion, poses, n)
+    while True:
+        begin = max(end - back, 0.0)
+        apart = _separation_at(geoms, pair, motion, poses, n, begin)
+        if apart > EXACT or begin == 0.0:
+            break
+        back *= 4.0
+    root = end
+    if apart > EXACT:
+        root = _first_root(geoms, pair, motion, poses, n, 0.0, begin, apart, -depth, end)
+    place_pair(geoms, pair, motion, root, poses)
+    motion.time[0] = root
+    return apart > EXACT
 
 
 @kernel
 def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high, high):
     """Where s_n + depth has fallen to EXACT, by regula falsi (Illinois); ``at_low`` > 0 > ``at_high``."""
-    a, b, kept = geoms.pairs[pair, 0], geoms.pairs[pair, 1], 0
-    above, below = at_low, at_high - 0.5 * EXACT
+    kept, above, below = 0, at_low, at_high - 0.5 * EXACT
     for _ in range(ROOT_STEPS):
         if at_low <= EXACT or high - low <= SHORTEST:
             break
         t = low + (high - low) * above / (above - below)
-        place_pair(geoms, pair, motion, t, poses)
-        value = separation_along(geoms, poses, a, b, n) + depth - 0.5 * EXACT
+        value = _separation_at(geoms, pair, motion, poses, n, t) + depth - 0.5 * EXACT
         if value > 0.0:
             low, at_low, above = t, value + 0.5 * EXACT, value
             below *= 0.5 if kept > 0 else 1.0

@@ -49,3 +49,4 @@ class Motion(NamedTuple):
     way: Annotated[Reals, 2, 3]  #: of the centres [m]
     turn: Annotated[Reals, 2, 3]  #: rotation vectors, world [rad]
     time: Annotated[Reals, 1]  #: where the search is, from 0 to 1
+    carrier: Annotated[Integers, 1]  #: side with whose shape its direction turns, or -1

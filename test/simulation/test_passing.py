@@ -1,0 +1,233 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is not touched is not hit: seams, tiles, narrow holes, near misses; and what touches is hit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.model.scene import Actuator, Material, ModelMaterials, Pose, Primitive, Scene, SceneModel, Velocity
+from mb_contact.worlds import Worlds
+
+MU, GRAVITY = 0.3, 9.81
+EULER, RK4, MIDPOINT = ({"integrator": name} for name in ("semi_implicit_euler", "rk4", "midpoint"))
+STILL = {"gravity": (0.0, 0.0, 0.0)}
+
+
+def slab(name, begin, end, lower=0.0):
+    """A fixed slab whose top is ``lower`` than the ground plane, between two places on the x axis."""
+    middle = Pose((0.5 * (begin + end), 0.0, -0.05 - lower))
+    return Primitive(name, "box", (end - begin, 1.0, 0.1), middle, material="m")
+
+
+def tiles(count, lower=0.0):
+    return [slab(f"tile_{i}", 0.1 * i - 1.0, 0.1 * i - 0.9, lower * i) for i in range(count)]
+
+
+def sliding(slabs, speed=1.0, restitution=0.0, **settings):
+    """A box of 1 kg with this speed on slabs; its front is at -0.235."""
+    box = Primitive("box", "box", (0.13, 0.09, 0.08), Pose((-0.3, 0.0, 0.04)), "free", 1.0, material="m",
+                    velocity=Velocity(linear=(speed, 0.0, 0.0)))  # fmt: skip
+    return Scene(primitives=(*slabs, box), materials={"m": Material(MU, restitution=restitution)}, **settings)
+
+
+def slide(scene):
+    """(way until it stops, least and largest height above the surface, worst end_gap)."""
+    sim = mb.Simulator(scene)
+    heights, gap = [], np.inf
+    for _ in range(round(1.1 * sim.v[3] / (MU * GRAVITY) / sim.time_step)):
+        step = sim.step()
+        heights.append(sim.link_pose("box")[0][2] - 0.04)
+        gap = min(gap, step.certificate.end_gap)
+        assert step.certificate.residual < 1e-9
+        assert not step.certificate.deepest_pair
+    return sim.link_pose("box")[0][0] + 0.3, min(heights), max(heights), gap
+
+
+@pytest.mark.parametrize("slabs", [
+    [slab("a", -1.0, 0.0), slab("b", 0.0, 1.0)],
+    [slab("a", -1.0, -0.12), slab("b", -0.12, 1.0, lower=1e-4)],
+    tiles(30),
+], ids=["flush", "lower", "tiles"])  # fmt: skip
+@pytest.mark.parametrize("time_step", [1e-3, 1e-2])
+def test_a_box_slides_over_seams_as_on_one_slab(slabs, time_step):
+    way, low, high, gap = slide(sliding(slabs, time_step=time_step))
+    whole, *_ = slide(sliding([slab("whole", -2.0, 2.0)], time_step=time_step))
+    lower = 1e-4 if "lower" in str(slabs) or slabs[-1].pose.position[2] < -0.05 else 0.0
+    assert way == pytest.approx(whole, abs=1e-9 if lower == 0.0 else 1e-3)
+    assert high < 1e-9
+    assert low > -1e-9 - lower
+    assert gap > -1e-9
+
+
+@pytest.mark.parametrize("settings", [RK4, MIDPOINT, {"restitution": 0.5}, {"friction_model": "coulomb_polyhedral"},
+                                      {"collision_engine": "fcl"}, RK4 | {"restitution": 0.5}],
+                         ids=["rk4", "midpoint", "restitution", "polyhedral", "fcl", "rk4_restitution"])  # fmt: skip
+def test_seams_under_other_rules(settings):
+    way, _, high, _ = slide(sliding(tiles(30), **settings))
+    lag = 0.5e-3 if settings.get("integrator", "semi_implicit_euler") == "semi_implicit_euler" else 0.0
+    assert way == pytest.approx(1.0 / (2.0 * MU * GRAVITY) - lag, abs=1e-6)
+    assert high < 1e-8
+
+
+def test_a_higher_slab_stops_the_box():
+    sim = mb.Simulator(sliding([slab("a", -1.0, -0.2), slab("b", -0.2, 1.0, lower=-0.002)]))
+    for _ in range(400):
+        sim.step()
+    assert sim.link_pose("box")[0][0] < -0.2
+
+
+def passing(clearance, shape="box", speed=1.0, spin=0.0, restitution=0.0, **settings):
+    """A body that flies over a fixed box without touching it; the simulator behind it, and its events."""
+    fixed = Primitive("fixed", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, -0.1)), material="m")
+    size = {"box": (0.1, 0.1, 0.1), "sphere": (0.05,), "cylinder": (0.05, 0.1)}[shape]
+    flying = Primitive("flying", shape, size, Pose((-0.2537, 0.0, 0.05 + clearance)), "free", 1.0, material="m",
+                       velocity=Velocity((0.0, 0.0, spin), (speed, 0.0, 0.0)))  # fmt: skip
+    materials = {"m": Material(MU, restitution=restitution)}
+    sim = mb.Simulator(Scene(primitives=(fixed, flying), materials=materials, **STILL, **settings))
+    passed, events = 0, 0
+    for _ in range(round(0.5 / (speed * sim.time_step))):
+        step = sim.step()
+        passed, events = passed + step.certificate.pairs_passed, events + len(step.events)
+    return sim, passed, events
+
+
+@pytest.mark.parametrize("settings", [
+    {}, RK4, MIDPOINT, {"restitution": 0.5}, RK4 | {"restitution": 0.7}, {"friction_model": "no_slip"},
+    {"friction_model": "viscous"}, {"friction_model": "coulomb_viscous"}, {"time_step": 1e-2},
+    {"collision_engine": "fcl"},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("clearance", [1e-5, 1e-3])
+def test_who_passes_keeps_its_velocity(clearance, settings):
+    sim, passed, events = passing(clearance, **settings)
+    np.testing.assert_allclose(sim.object_motion("flying")[0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], atol=1e-9)
+    assert events == 0
+    if not settings:
+        assert passed > 0
+
+
+@pytest.mark.parametrize(("shape", "spin"), [("sphere", 30.0), ("cylinder", 30.0), ("box", 30.0)])
+def test_who_spins_past_is_left_alone(shape, spin):
+    sim, *_ = passing(1e-4, shape, speed=0.5, spin=spin)
+    np.testing.assert_allclose(sim.object_motion("flying")[0], [0.0, 0.0, spin, 0.5, 0.0, 0.0], atol=1e-9)
+
+
+def hole(width):
+    """Four slabs around a square hole at the origin, tops at z = 0."""
+    middle = 0.5 * width + 0.1
+    walls = [(f"x{s}", (0.2, 0.6, 0.05), (s * middle, 0.0)) for s in (-1, 1)]
+    walls += [(f"y{s}", (width, 0.2, 0.05), (0.0, s * middle)) for s in (-1, 1)]
+    return [Primitive(name, "box", size, Pose((*at, -0.025))) for name, size, at in walls]
+
+
+@pytest.mark.parametrize("shape", ["sphere", "box", "cylinder", "capsule"])
+@pytest.mark.parametrize("clearance", [2e-5, 1e-3])
+@pytest.mark.parametrize("time_step", [1e-3, 4e-3])
+def test_pegs_fall_through_holes_as_in_free_fall(shape, clearance, time_step):
+    size = {"sphere": (0.03,), "box": (0.06, 0.06, 0.08), "cylinder": (0.03, 0.08), "capsule": (0.03, 0.05)}[shape]
+    at = np.array([0.49 * clearance, -0.31 * clearance, 0.12])
+    peg = Primitive("peg", shape, size, Pose(tuple(at)), "free", 0.3)
+    sim = mb.Simulator(Scene(primitives=(*hole(0.06 + clearance), peg), time_step=time_step))
+    count = round(0.28 / time_step)
+    for _ in range(count):
+        sim.step()
+    fallen = 0.5 * GRAVITY * time_step**2 * count * (count + 1)
+    np.testing.assert_allclose(sim.link_pose("peg")[0], at - [0.0, 0.0, fallen], atol=1e-9)
+    np.testing.assert_allclose(sim.object_motion("peg")[0][:3], 0.0, atol=1e-9)
+
+
+def test_a_peg_wider_than_its_hole_stays_out():
+    peg = Primitive("peg", "box", (0.0601, 0.06, 0.08), Pose((0.0, 0.0, 0.05)), "free", 0.3)
+    sim = mb.Simulator(Scene(primitives=(*hole(0.06), peg)))
+    for _ in range(200):
+        sim.step()
+    assert sim.link_pose("peg")[0][2] == pytest.approx(0.04, abs=1e-6)
+
+
+FINGER = """<robot name="pusher"><link name="base"/><link name="finger"><inertial><mass value="2"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+<joint name="slide" type="prismatic"><parent link="base"/><child link="finger"/><origin xyz="-0.385001 0 0.04"/>
+<axis xyz="1 0 0"/><limit lower="-2" upper="2" effort="1000" velocity="10"/></joint></robot>"""
+
+
+def test_a_finger_that_pushes_over_seams_feels_friction_alone(tmp_path):
+    (tmp_path / "pusher.urdf").write_text(FINGER)
+    robot = SceneModel(str(tmp_path / "pusher.urdf"), actuators={"slide": Actuator("velocity", damping=2000.0)},
+                       materials=ModelMaterials("m"))  # fmt: skip
+    slabs = [slab(f"tile_{i}", 0.03 * i - 0.4, 0.03 * i - 0.37) for i in range(20)]
+    sim = mb.Simulator(replace(sliding(slabs, 0.0), models=(robot,)))
+    forces = []
+    for k in range(1200):
+        sim.set_targets(["slide"], velocities=[0.1 * min(1.0, k / 200)])
+        sim.step()
+        forces.append(-sim.contact_impulse("finger")[3] / sim.time_step)
+    assert sim.link_pose("box")[0][0] > -0.2
+    assert max(forces[300:]) < 1.0 / (1.0 - MU * MU) * MU * GRAVITY + 1e-6  # its own friction may press the box down
+
+
+def test_two_pairs_at_once_and_one_behind_the_other():
+    """A ball that is stopped by the first of two walls never meets the second; between both it is stopped by one."""
+    ball = Primitive("ball", "sphere", (0.05,), Pose((0.0, 0.0, 0.0)), "free", 1.0,
+                     velocity=Velocity(linear=(1000.0, 0.0, 0.0)))  # fmt: skip
+    places = {"far": 0.9, "near": 0.5}
+    walls = [Primitive(name, "box", (0.001, 1.0, 1.0), Pose((x, 0.0, 0.0))) for name, x in places.items()]
+    sim = mb.Simulator(Scene(primitives=(*walls, ball), **STILL))
+    for _ in range(5):
+        step = sim.step()
+        assert sim.link_pose("ball")[0][0] <= 0.4495 + 1e-9
+    np.testing.assert_allclose(sim.v, 0.0, atol=1e-9)
+    assert step.certificate.end_gap == pytest.approx(0.0, abs=1e-9)
+
+
+def cluttered(order):
+    """A box that slides over tiles between two walls that it passes, with the parts in some order."""
+    walls = [
+        Primitive(f"wall_{side}", "box", (0.3, 0.1, 0.2), Pose((0.1, side * 0.09505, 0.1)), material="m")
+        for side in (-1, 1)
+    ]
+    scene = sliding([*tiles(12), *walls], 1.0)
+    parts = [scene.primitives[i] for i in np.random.default_rng(order).permutation(len(scene.primitives))]
+    return replace(scene, primitives=tuple(parts))
+
+
+def test_the_order_of_bodies_does_not_matter():
+    runs = []
+    for order in range(3):
+        sim = mb.Simulator(cluttered(order))
+        for _ in range(300):
+            sim.step()
+        runs.append((sim.link_pose("box")[0], sim.object_motion("box")[0]))
+    for position, velocity in runs[1:]:
+        np.testing.assert_allclose(position, runs[0][0], atol=1e-12)
+        np.testing.assert_allclose(velocity, runs[0][1], atol=1e-10)
+
+
+@pytest.mark.parametrize("scene", [sliding(tiles(12)), cluttered(0)], ids=["tiles", "walls"])
+def test_worlds_pass_with_the_bits_of_a_simulator(scene):
+    sim = mb.Simulator(scene)
+    for _ in range(200):
+        sim.step()
+    for count, threads in ((1, 1), (33, 2)):
+        worlds = Worlds(scene, count, threads=threads)
+        worlds.step(steps=200)
+        np.testing.assert_array_equal(worlds.q, np.tile(sim.q, (count, 1)))
+        np.testing.assert_array_equal(worlds.v, np.tile(sim.v, (count, 1)))
+
+
+def test_the_certificate_names_the_pair_that_ends_too_deep():
+    box = Primitive("box", "box", (0.1, 0.1, 0.1), Pose((0.0, 0.0, 0.049)), "free", 1.0)
+    table = Primitive("table", "box", (1.0, 1.0, 0.1), Pose((0.0, 0.0, -0.05)))
+    sim = mb.Simulator(Scene(primitives=(table, box)))
+    certificate = sim.step().certificate
+    assert certificate.end_gap == pytest.approx(sim.link_pose("box")[0][2] - 0.05, abs=1e-12)
+    assert sorted(certificate.deepest_pair) == ["box", "table"]
+    for _ in range(300):
+        certificate = sim.step().certificate
+    assert certificate.deepest_pair == ()
+    assert -1e-9 < certificate.end_gap < 1e-9
