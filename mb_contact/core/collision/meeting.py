@@ -23,7 +23,16 @@ import numpy as np
 from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.manifold_normals import has_known_curvature, polish, reference
-from mb_contact.core.collision.shapes import NO_FLAT, body_axis, face_normal, facing, gap_along, has_faces, length_of, opposite
+from mb_contact.core.collision.shapes import (
+    NO_FLAT,
+    body_axis,
+    face_normal,
+    facing,
+    gap_along,
+    has_faces,
+    length_of,
+    opposite,
+)
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     ZERO,

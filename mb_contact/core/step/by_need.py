@@ -29,6 +29,7 @@ from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import (
     APART,
+    CLOSE,
     GO_ON,
     LOOKS,
     MEET,
@@ -38,6 +39,7 @@ from mb_contact.core.collision.meeting import (
     go_back,
     look,
     place_pair,
+    separation_along,
     set_motion,
 )
 from mb_contact.core.constraints.contact import normal_velocity
@@ -73,7 +75,7 @@ from mb_contact.types import (
 STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD = range(9)
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, CHANGED, ROUND = range(8)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, ENDS, CHANGED, ROUND = range(9)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 
 TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
@@ -95,7 +97,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 2]
-    info: Annotated[Integers, 8]
+    info: Annotated[Integers, 9]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -119,7 +121,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step."""
-    fill(8, h.need.info, 0)
+    fill(9, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
 
@@ -211,7 +213,8 @@ def _decide(h):
     need = h.need
     info = need.info
     if info[STARTED] == 0:
-        info[STARTED], info[AT], info[LOOKED], info[WAITS], info[TOUCHES] = ASKS, info[COUNT], 0, 0, 0
+        info[STARTED], info[AT] = ASKS, info[COUNT]
+        info[LOOKED] = info[WAITS] = info[TOUCHES] = info[ENDS] = 0
         k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:
             put_pair(h, h.contacts.pair[k], ASKED_FIRST, k)
@@ -351,6 +354,9 @@ def _looked(h, k):
         need.verdict[k] = STANDS if _is_plain(h, need.first[k], n, s) else OUT
         need.info[CHANGED] += need.verdict[k] == OUT
         return True
+    if need.info[ENDS] != 0:
+        need.info[ENDS] = 0
+        return _end_together(h, k, verdict, n, s)
     back, time, depth = need.back, need.motion.time, TOUCHING + _sunken(h, pair)
     touches = need.info[TOUCHES] != 0  # and is at the moment before its overlap
     found = look(h.geoms, pair, need.motion, need.poses, n, s, 0.0 if touches else depth)
@@ -368,8 +374,11 @@ def _looked(h, k):
             return False
     need.info[TOUCHES] = 0
     if found == APART:
-        need.verdict[k] = OUT
-        need.info[CHANGED] += verdict == CLAIMED
+        a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
+        if separation_along(h.geoms, need.poses, a, b, n) < -CLOSE:
+            need.info[ENDS] = 1
+            return False
+        _leave_out(need, k, verdict)
     elif need.motion.time[0] == 0.0 or (verdict == CLAIMED and _is_same(h, k, n)):
         need.info[CHANGED] += verdict == OUT
         need.verdict[k] = STANDS
@@ -377,6 +386,28 @@ def _looked(h, k):
         _meet(h, k)
         need.verdict[k], need.time[k] = MEETS, need.motion.time[0]
         need.far[k] = 1 if _is_far(h, pair, n) else 0
+        need.info[CHANGED] += 1
+    return True
+
+
+@kernel
+def _leave_out(need, k, verdict):
+    """Pair k passes."""
+    need.verdict[k] = OUT
+    need.info[CHANGED] += verdict == CLAIMED
+
+
+@kernel
+def _end_together(h, k, verdict, n, s):
+    """A pair that touches where the step ends, with an overlap of rounding, has the contact of the end; True."""
+    need = h.need
+    if s >= -CLOSE:
+        _leave_out(need, k, verdict)
+    else:
+        put_vector(need.poses.witness, 0, n)
+        need.poses.witness[0, 3] = s
+        _meet(h, k)
+        need.verdict[k], need.time[k], need.far[k] = MEETS, 1.0, 0
         need.info[CHANGED] += 1
     return True
 
