@@ -28,6 +28,7 @@ from mb_contact.ros.parameters import Description
 from mb_contact.ros.qos import QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
+_GREETING = 1.0  #: seconds between two looks for readers that latched topics have to be repeated for
 
 
 class EmbeddedNode:
@@ -70,6 +71,7 @@ class EmbeddedNode:
         self._closed = False
         self.undecodable = 0  #: messages that did not fit their type
         self._clock_source = None
+        self._greeted = 0.0
         self.context = acquire_context(environment)
         self._waiter = Waiter(self.context.participant)
         self._silent = True  # announced once, when all is there
@@ -277,6 +279,10 @@ class EmbeddedNode:
         """
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         self._retire()
+        if time.monotonic() > self._greeted + _GREETING:
+            self._greeted = time.monotonic()
+            for publisher in list(self._publishers):
+                publisher.greet()
         if self._coroutines:  # they are not kept waiting
             self._ready.extend(self._waiter.samples(0.0)[0])
         while not self._ready and not self._closed and not self._coroutines:

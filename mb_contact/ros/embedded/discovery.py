@@ -12,6 +12,9 @@
 
 Without any of them the node stays on this machine, on the loopback interface: nobody on
 the network may move a robot by default.
+
+Whatever they say, endpoints of Fast DDS are matched by the names of their types alone: Fast DDS 3
+(ROS 2 Kilted and later) describes types that hold a sequence in a way that Cyclone DDS refuses.
 """
 
 import os
@@ -23,7 +26,9 @@ from mb_contact.errors import CommunicationError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _LOOPBACK = '<Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces>'
-_LOOPBACK_ONLY = f"<CycloneDDS><Domain><General>{_LOOPBACK}"
+_FAST_DDS = "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"  #: its vendor's number
+_BEGINNING = f"<CycloneDDS><Domain>{_FAST_DDS}"
+_LOOPBACK_ONLY = f"{_BEGINNING}<General>{_LOOPBACK}"
 MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
 
 
@@ -48,7 +53,9 @@ def domain_id(environment: Mapping[str, str] | None = None) -> Any:
 
 
 def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
-    """Return the Cyclone DDS configuration text of this environment (empty: its defaults).
+    """Return the Cyclone DDS configuration of this environment: fragments and addresses of files, separated by commas.
+
+    What the user brings comes last, and so counts where it says something else.
 
     Raises
     ------
@@ -60,16 +67,13 @@ def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
     explicit = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").strip().upper()
     if not explicit and environment.get("ROS_LOCALHOST_ONLY") == "1":
         explicit = "LOCALHOST"
-    if uri and not explicit:
-        return uri
-    selected = explicit or "LOCALHOST"
+    selected = explicit or ("SYSTEM_DEFAULT" if uri else "LOCALHOST")
     if selected not in RANGES:
         raise CommunicationError(
             f"ROS_AUTOMATIC_DISCOVERY_RANGE is '{selected}'; it must be one of {', '.join(RANGES)}"
         )
     peers = [p.strip() for p in environment.get("ROS_STATIC_PEERS", "").split(";") if p.strip()]
-    parts = [_range_xml(selected, peers), uri]
-    return ",".join(part for part in parts if part)
+    return ",".join(filter(None, (_range_xml(selected, peers), uri)))
 
 
 def stays_here(configuration: str) -> bool:
@@ -79,7 +83,7 @@ def stays_here(configuration: str) -> bool:
 
 def _range_xml(selected, peers):
     if selected == "SYSTEM_DEFAULT":
-        return ""
+        return f"{_BEGINNING}</Domain></CycloneDDS>"
     general, discovery = "", "<ParticipantIndex>auto</ParticipantIndex>"
     discovery += "<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex>"
     if selected == "LOCALHOST":
@@ -94,7 +98,7 @@ def _range_xml(selected, peers):
     if peers:
         discovery += "<Peers>" + "".join(f"<Peer address={quoteattr(p)}/>" for p in peers) + "</Peers>"
     return (
-        f"<CycloneDDS><Domain><General>{general}</General>"
+        f"{_BEGINNING}<General>{general}</General>"
         f"<Discovery>{discovery}</Discovery>"
         # by default a writer that closes waits 1 s for each reader that was killed and owes acknowledgements
         "<Internal><WriterLingerDuration>100ms</WriterLingerDuration></Internal></Domain></CycloneDDS>"

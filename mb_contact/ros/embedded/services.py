@@ -91,7 +91,8 @@ class Service(_Endpoint):
 
     def has_foreign_client(self) -> bool:
         """Whether a client of another DDS vendor is there, which waits in vain."""
-        clients = (_try(self.reader.get_matched_publication_data, h) for h in dds_raw.writers_of(self.reader))
+        ask = self.reader.get_matched_publication_data
+        clients = (dds_raw.of_peer(ask, handle) for handle in dds_raw.writers_of(self.reader))
         return any(client is not None and not client.key.bytes.startswith(_CYCLONE) for client in clients)
 
     def _answer(self, header, response, writer_handle):
@@ -104,10 +105,10 @@ class Service(_Endpoint):
         if writer_handle in self._met:
             return
         deadline = time.monotonic() + _CLIENT_SECONDS
-        identity = _identity(_try(self.reader.get_matched_publication_data, writer_handle))
+        identity = _identity(dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle))
         while identity is not None and time.monotonic() < deadline:
             readers = (
-                _try(self.writer.get_matched_subscription_data, handle)
+                dds_raw.of_peer(self.writer.get_matched_subscription_data, handle)
                 for handle in dds_raw.readers_of(self.writer)
             )
             if any(_identity(reader) == identity for reader in readers):
@@ -184,13 +185,6 @@ class Future:
     def wait(self, timeout: float | None = None) -> Any:
         """Block until the answer is there (another thread spins); returns whether it is."""
         return self._event.wait(timeout)
-
-
-def _try(function, handle):
-    try:
-        return function(handle)
-    except Exception:  # the wheel raises several kinds when the peer has just left
-        return None
 
 
 def _identity(endpoint):
