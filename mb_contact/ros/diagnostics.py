@@ -16,6 +16,7 @@ from mb_contact.ros.options import Schedule
 from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
+REPEAT_SECONDS = 1.0  #: between two reports while time stands still
 SETTING_UP_SECONDS = 1.0  #: between two reports of a node that does not simulate yet
 SLICE = 0.1  #: seconds that such a node waits for questions at a time
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
@@ -50,6 +51,8 @@ class Summary:
         Steps that began later than two control periods after they were due.
     lockstep_timeouts : int
         How often the controller was given up.
+    waiting_for : str
+        Lockstep: whose command is missing; empty: nobody's.
     overloaded : bool
         Whether simulated time goes slower than asked for.
     policy_active : bool
@@ -84,6 +87,7 @@ class Summary:
     failure: str = ""
     missed_deadlines: int = 0
     lockstep_timeouts: int = 0
+    waiting_for: str = ""
     overloaded: bool = False
     policy_active: bool = False
     policy: str = "hold"
@@ -150,6 +154,7 @@ class Diagnostics:
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = self._over_budget = self._unstamped = 0
         self._told = "setting up"
+        self._repeat_at = 0.0
 
     def bind(self, summary: Callable[[], Summary], schedule: Schedule) -> None:
         """Report of a running simulation from now on: ``summary()`` gives its :class:`Summary`."""
@@ -190,10 +195,11 @@ class Diagnostics:
             ended.set()
             thread.join()
 
-    def publish(self, step: Any, stamp: int) -> None:
-        """Send the counters when they are due."""
+    def publish(self, step: Any, stamp: int, repeat: bool = False) -> None:
+        """Send the counters when they are due; ``repeat``: also while time stands still, once a second."""
         every = self._schedule.diagnostics
-        if every and step % every == 0:
+        if every and (time.monotonic() > self._repeat_at if repeat else step % every == 0):
+            self._repeat_at = time.monotonic() + REPEAT_SECONDS
             self._send(stamp, self._status(self._summary()))
 
     def _send(self, stamp, status):
@@ -243,6 +249,8 @@ class Diagnostics:
     def _warnings(self, summary):
         """What a user should know now."""
         warnings = []
+        if summary.waiting_for:
+            warnings.append(f"lockstep: waiting for {summary.waiting_for}")
         if summary.policy_active:
             warnings.append(f"no commands: policy '{summary.policy}' applies")
         if summary.rejected > self._rejected:

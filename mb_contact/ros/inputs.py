@@ -16,6 +16,8 @@ from mb_contact.ros.pushes import WRENCH, PushInbox
 from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
+COMMANDS = ("joint_commands", "effort_commands")
+
 
 class Inputs:
     """Subscriptions of a simulator's node, and what their messages do to the simulator between two steps.
@@ -64,6 +66,11 @@ class Inputs:
         """Take the commands that have come, or come within some seconds, where the physics thread does that itself."""
         if self._port is not None:
             spin_safely(self._port, seconds)
+
+    def senders(self) -> int:
+        """How many publish commands, that are heard here."""
+        topics = (self._subscriptions[self._owner.node.resolve(topic)] for topic in COMMANDS)
+        return sum(getattr(topic, "get_publisher_count", lambda: 1)() for topic in topics)  # older rclpy cannot tell
 
     def wake(self) -> None:
         """End a wait for commands."""

@@ -87,7 +87,7 @@ class SimulatorNode:
         self._failure = ""  #: why the simulation paused itself
         self._lockstep = Lockstep(
             self.options, self._inbox, self._interrupted, lambda: self._pacer.resume(self.simulator.time),
-            lambda: self._publish(force=True), self._logger,
+            self._publish_again, self._tell, lambda: (self.outputs.listeners(), self.inputs.senders()), self._logger,
         )  # fmt: skip
         self._step = None
         self._record = Summary()
@@ -135,7 +135,7 @@ class SimulatorNode:
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.unstamped, record.without_run = self._inbox.unstamped, self._inbox.without_run
         record.lockstep, record.failure = self.options.lockstep, self._failure
-        record.lockstep_timeouts = self._lockstep.timeouts
+        record.lockstep_timeouts, record.waiting_for = self._lockstep.timeouts, self._lockstep.waiting_for
         if (pushes := self.inputs.pushes) is not None:
             record.accepted_wrenches, record.rejected_wrenches = pushes.accepted, pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
@@ -284,6 +284,13 @@ class SimulatorNode:
         self.outputs.publish(self._steps(), self.stamp(), self._step, force)
         self._diagnostics.publish(self._steps(), self.stamp())
 
+    def _publish_again(self):
+        self.outputs.publish(self._steps(), self.stamp(), self._step, again=True)
+        self._tell()
+
+    def _tell(self):
+        self._diagnostics.publish(self._steps(), self.stamp(), repeat=True)
+
     def _pace(self):
         # without its controller the simulation goes on in real time even when it could be faster
         delay = self._pacer.delay(self.simulator.time, 1.0 if self._lockstep.given_up else None)
@@ -401,6 +408,7 @@ class SimulatorNode:
         """Take one time step while paused; the last one is published in any case."""
         self.inputs.ask_actuators()
         self._take_step(self._policy.effort(self.stamp() * 1e-9))
+        self._inbox.expect(self.stamp())
         self._publish(force=last)
         return self.whereabouts()
 

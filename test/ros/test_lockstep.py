@@ -8,9 +8,13 @@ from __future__ import annotations
 import json
 import signal
 
+import numpy as np
+import pytest
+
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
-from mb_contact.ros.qos import COMMAND_LOCKSTEP
+from mb_contact.ros.qos import COMMAND_LOCKSTEP, QoS
 from paths import ROOT
+from ros.fake_simulator import FakeSimulator
 from ros.support import JOINT_STATE, TRIGGER, Session
 
 
@@ -49,6 +53,82 @@ def test_waits_for_the_first_command_and_repeats_the_first_state():
         command = peer.joint_command(["joint_0"], [1.0])
         peer.send_until(commands, command, lambda: states and states[-1].header.stamp.nanosec >= 1_000_000)
         assert states[-1].effort[0] == 1.0
+
+
+@pytest.mark.parametrize("echoed", ["header", "stamp"])
+def test_commands_act_on_the_state_that_they_answer(echoed):
+    """A first state that was sent five times is answered five times: no answer is taken for one to a later state."""
+    with Session() as ros:
+        ros.simulator("--lockstep", "--joints", "2")
+        peer = ros.peer()
+        commands = peer.publisher("joint_commands")
+        states, effort = [], {}
+
+        def answer(state):
+            states.append(state)
+            number = state.header.stamp.nanosec // 1_000_000
+            effort[number] = list(state.effort)
+            message = peer.joint_command(state.name, [float(number + 1), float(len(states))])
+            message.header.stamp = state.header.stamp
+            if echoed == "header":
+                message.header.frame_id = state.header.frame_id
+            for _ in range(5 if len(states) == 5 else len(states) > 5):
+                commands.publish(message)
+            with peer.changed:
+                peer.changed.notify_all()
+
+        peer.node.create_subscription(JOINT_STATE, "joint_states", answer, 10)
+        peer.until(lambda: len(effort) > 40)
+        assert {n: acted[0] for n, acted in effort.items()} == {n: float(n) for n in effort}
+        if echoed == "header":
+            assert effort[1][1] == 5.0  # and it is the first answer that acts
+
+
+def test_two_controllers_are_waited_for_and_one_that_starts_again_finds_the_state():
+    """Each has a joint, and both processes begin when they like: every state is answered by both, none late."""
+    with Session() as ros:
+        node = ros.simulator(
+            "--lockstep", "--joints", "2", "--ros-args", "-p", "lockstep_timeout:=0.0", "-p",
+            "lockstep_joints:=[joint_0, joint_1]", "-p", "real_time_factor:=0.0", "-p", "diagnostics_rate:=1000.0",
+        )  # fmt: skip
+        watcher, left, right = ros.peer("watcher"), ros.peer("left"), ros.peer("right")
+        states = watcher.listen("joint_states", qos=QoS(2000))
+        reports = watcher.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", QoS(10))
+
+        def serve(peer, joint):
+            commands = peer.node.create_publisher(JOINT_STATE, "joint_commands", 10)
+
+            def answer(state):
+                row = list(state.name).index(joint)
+                message = peer.joint_command([joint], [1.0 + 0.5 * row - state.position[row]])
+                message.header = state.header
+                commands.publish(message)
+
+            peer.node.create_subscription(JOINT_STATE, "joint_states", answer, 10)
+
+        def number():
+            return states[-1].header.stamp.nanosec // 1_000_000 if states else -1
+
+        def told(words):
+            return any(words in report.status[0].message for report in reports)
+
+        serve(left, "joint_0")
+        node.wait_for("waiting for the first command for joint_1")
+        watcher.until(lambda: told("waiting for the first command for joint_1") and number() == 0)
+        serve(right, "joint_1")
+        watcher.until(lambda: number() >= 50)
+        left.close()
+        reports.clear()
+        watcher.until(lambda: told("waiting for the answer of joint_0"))
+        last = number()
+        serve(ros.peer("left"), "joint_0")
+        watcher.until(lambda: number() >= last + 50)
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0 and " 0 late;" in node.output() and " 0 lockstep timeouts" in node.output()
+    reference, found = FakeSimulator(2), {s.header.stamp.nanosec // 1_000_000: s for s in states}
+    for k in range(1, last + 50):
+        reference.step(np.array([1.0, 1.5]) - reference.joint_positions())
+        assert found[k].position.tobytes() == reference.joint_positions().tobytes(), k
 
 
 def test_unstamped_commands_answer_the_newest_state():
