@@ -80,6 +80,15 @@ def test_commands_act_and_a_restarted_node_is_met_again(tmp_path, range_):
             simulator.wait()
 
 
+def test_a_node_and_a_ros_2_meet_where_nobody_has_set_a_variable():
+    """The first ``ros2 topic list`` beside the first node, whichever comes first."""
+    with Session(RMW_IMPLEMENTATION="rmw_fastrtps_cpp") as ros:
+        early = rclpy_peer(ros, "topics")
+        ros.simulator("--joints", "2")
+        for peer in (early, rclpy_peer(ros, "topics")):
+            peer.wait_for("sees /joint_states")
+
+
 def test_lockstep_with_a_controller_on_fast_dds():
     with Session(**FAST) as ros:
         simulator = ros.simulator("--lockstep", "--joints", "26", "--duration", "1")

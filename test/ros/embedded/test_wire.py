@@ -168,7 +168,7 @@ def test_discovery_follows_the_environment():
     default = domain_configuration({})
     assert default == domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "localhost"})
     assert default == domain_configuration({"ROS_LOCALHOST_ONLY": "1"})
-    assert 'address="127.0.0.1"' in default and "<AllowMulticast>false" in default
+    assert 'address="127.0.0.1"' in default and "<MulticastTimeToLive>0<" in default
     peers = {"ROS_STATIC_PEERS": "10.0.0.7;10.0.0.8"}
     assert "<Interfaces>" not in domain_configuration(peers)  # the peers are not on loopback
     assert '<Peer address="10.0.0.8"/>' in domain_configuration(peers)
