@@ -61,6 +61,8 @@ class Summary:
         Messages on external_wrench.
     foreign_clients : list of str
         Services that clients of another DDS vendor call in vain.
+    unheard : list of str
+        Topics on which best-effort controllers send commands that a lockstep does not hear.
     rivals : int
         Other simulators that publish on the topics of this one.
     bodies_asleep, islands_asleep : int
@@ -94,6 +96,7 @@ class Summary:
     accepted_wrenches: int = 0
     rejected_wrenches: int = 0
     foreign_clients: list[str] = field(default_factory=list)
+    unheard: list[str] = field(default_factory=list)
     rivals: int = 0
     bodies_asleep: int = 0
     islands_asleep: int = 0
@@ -128,6 +131,14 @@ def foreign_text(services: list[str]) -> str:
     return (
         f"a client of another DDS vendor waits in vain for {', '.join(services)}: start it with the RMW_IMPLEMENTATION "
         "of this node, rmw_cyclonedds_cpp for the embedded backend, or this node with backend rclpy and the client's"
+    )
+
+
+def unheard_text(topics: list[str]) -> str:
+    """What to do about controllers that publish as best effort."""
+    return (
+        f"a best-effort publisher of {', '.join(topics)} is not heard: commands in lockstep are RELIABLE; publish them "
+        "so, or give this node -p qos_overrides.TOPIC.subscription.reliability:=best_effort"
     )
 
 
@@ -262,6 +273,8 @@ class Diagnostics:
             warnings.append(f"{steps} steps left their contact problem unsolved within the budget (certificate)")
         if summary.foreign_clients:
             warnings.append(foreign_text(summary.foreign_clients))
+        if summary.unheard:
+            warnings.append(unheard_text(summary.unheard))
         if summary.rivals:
             warnings.append(RIVAL_TEXT)
         if summary.overloaded:

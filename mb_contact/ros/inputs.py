@@ -69,8 +69,20 @@ class Inputs:
 
     def senders(self) -> int:
         """How many publish commands, that are heard here."""
-        topics = (self._subscriptions[self._owner.node.resolve(topic)] for topic in COMMANDS)
-        return sum(getattr(topic, "get_publisher_count", lambda: 1)() for topic in topics)  # older rclpy cannot tell
+        return sum(self._heard(self._owner.node.resolve(topic), 1) for topic in COMMANDS)
+
+    def _heard(self, topic, otherwise):
+        """How many publishers of a topic are heard; older releases of rclpy cannot tell."""
+        return getattr(self._subscriptions[topic], "get_publisher_count", lambda: otherwise)()
+
+    def unheard(self) -> list[str]:
+        """Topics of commands on which somebody publishes as best effort what is subscribed to reliably."""
+        found = []
+        for topic in map(self._owner.node.resolve, COMMANDS):
+            publishers, best_effort = self._owner.node.publishers_of(topic)
+            if best_effort and publishers > self._heard(topic, publishers - best_effort):
+                found.append(topic)
+        return found
 
     def wake(self) -> None:
         """End a wait for commands."""

@@ -18,7 +18,7 @@ from typing import Any
 from mb_contact.errors import CommunicationError, DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import call_safely, spin_safely
 from mb_contact.ros.commands import TimeoutPolicy
-from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text
+from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text, unheard_text
 from mb_contact.ros.inputs import Inputs
 from mb_contact.ros.lockstep import SLICE, Lockstep
 from mb_contact.ros.memory import REBUILDS, give_memory_back
@@ -212,6 +212,7 @@ class SimulatorNode:
             if time.monotonic() > due:
                 call_safely(self.node, "the look for foreign clients", self._look_for_foreign_clients)
                 call_safely(self.node, "the look for rivals", self._look_for_rivals)
+                call_safely(self.node, "the look for unheard controllers", self._look_for_unheard)
                 due = time.monotonic() + FOREIGN_SECONDS
 
     def _look_for_foreign_clients(self):
@@ -219,6 +220,13 @@ class SimulatorNode:
         if set(found) - set(self._record.foreign_clients):
             self._logger.warning(foreign_text(found))
         self._record.foreign_clients = found
+
+    def _look_for_unheard(self):
+        """In lockstep, where an answer is missing: controllers whose commands DDS does not hand over."""
+        found = self.inputs.unheard() if self._lockstep.waiting_for else []
+        if set(found) - set(self._record.unheard):
+            self._logger.warning(unheard_text(found))
+        self._record.unheard = found
 
     def _look_for_rivals(self):
         """Other simulators on these topics; twice in a row, since a publisher that is gone is forgotten late."""

@@ -22,21 +22,21 @@ from ros.asking import set_parameters
 from ros.support import RANGE, Session, wait_until
 
 RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if find_spec("rclpy") else None)
-FAST = {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp", **RANGE}
-PEER = Path(__file__).with_name("rclpy_peer.py")
+PEER = Path(__file__).with_name("plain_rclpy.py")
 SILENT_THERE = ("ros_gz_interfaces", "moveit_msgs", "simulation_interfaces", "tf2_msgs")  #: may be lacking
 
 pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy here: pip install the extra 'ros', or source a ROS 2")
 
 
-def rclpy_peer(ros, *arguments):
-    return ros.process(RCLPY, "-u", PEER, *arguments)
+def rclpy_peer(ros, *arguments, **variables):
+    given = [f"{name}={value}" for name, value in {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp", **variables}.items()]
+    return ros.process("env", *given, RCLPY, "-u", PEER, *arguments)
 
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory):
     """(session, process) of the contract's node, which simulates before any rclpy begins: all of them join late."""
-    with Session(**FAST) as ros:
+    with Session(**RANGE) as ros:
         scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
         yield ros, ros.node(scene, *contract.ARGUMENTS)
 
@@ -67,14 +67,13 @@ def test_commands_act_and_a_restarted_node_is_met_again(tmp_path, range_):
     text = f"<CycloneDDS><Domain>{general}{peers}</Domain></CycloneDDS>"
     file = tmp_path / "cyclone.xml"
     file.write_text(text)
-    with Session(**FAST) as ros:
+    with Session(**RANGE) as ros:
         if range_ != "LOCALHOST":
             del ros.env["ROS_AUTOMATIC_DISCOVERY_RANGE"]
             ros.env["CYCLONEDDS_URI"] = text if range_ == "a text" else f"file://{file}"
         for effort in ("1.5", "2.5"):
             simulator = ros.simulator("--joints", "2")
-            with_range = ("env", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST", RCLPY)
-            peer = ros.process(*with_range, "-u", PEER, "command", "joint_1", effort)
+            peer = rclpy_peer(ros, "command", "joint_1", effort, **RANGE)
             assert peer.wait() == 0 and peer.lines == [f"joint_1 has {effort}"], peer.output()
             simulator.popen.kill()
             simulator.wait()
@@ -82,7 +81,7 @@ def test_commands_act_and_a_restarted_node_is_met_again(tmp_path, range_):
 
 def test_a_node_and_a_ros_2_meet_where_nobody_has_set_a_variable():
     """The first ``ros2 topic list`` beside the first node, whichever comes first."""
-    with Session(RMW_IMPLEMENTATION="rmw_fastrtps_cpp") as ros:
+    with Session() as ros:
         early = rclpy_peer(ros, "topics")
         ros.simulator("--joints", "2")
         for peer in (early, rclpy_peer(ros, "topics")):
@@ -90,7 +89,7 @@ def test_a_node_and_a_ros_2_meet_where_nobody_has_set_a_variable():
 
 
 def test_lockstep_with_a_controller_on_fast_dds():
-    with Session(**FAST) as ros:
+    with Session(**RANGE) as ros:
         simulator = ros.simulator("--lockstep", "--joints", "26", "--duration", "1")
         peer = rclpy_peer(ros, "answer", 1001)
         assert peer.wait() == 0, peer.output()

@@ -131,6 +131,40 @@ def test_two_controllers_are_waited_for_and_one_that_starts_again_finds_the_stat
         assert found[k].position.tobytes() == reference.joint_positions().tobytes(), k
 
 
+def test_a_best_effort_controller_is_told_that_it_is_not_heard():
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--joints", "2")
+        peer = ros.peer()
+        reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+        deaf = peer.node.create_publisher(JOINT_STATE, "joint_commands", QoS(10, reliable=False))
+        told = "a best-effort publisher of /joint_commands is not heard"
+        node.wait_for(told)
+        peer.until(lambda: reports and told in reports[-1].status[0].message)
+        assert "waiting for the first command" in reports[-1].status[0].message and reports[-1].status[0].level == 1
+        peer.node.destroy_publisher(deaf)
+        peer.until(lambda: told not in reports[-1].status[0].message)
+
+
+def test_a_controller_that_leaves_is_no_fault():
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--joints", "2", "--ros-args", "-p", "lockstep_timeout:=0.3")
+        controller = ros.controller(50)
+        assert controller.wait() == 0, controller.output()
+        node.wait_for("the controllers have left: going on in real time with policy 'hold'")
+        assert "no answer to the state" not in node.output()
+
+
+def test_without_a_clock_rate_there_is_no_clock():
+    """Two simulators in one domain in lockstep: a second clock would throw time back."""
+    with Session() as ros:
+        ros.simulator("--lockstep", "--joints", "2", "--ros-args", "-p", "clock_rate:=0.0")
+        peer = ros.peer()
+        clock, states = peer.listen("/clock", "rosgraph_msgs/msg/Clock"), peer.listen("joint_states")
+        ros.controller(10**9)
+        peer.until(lambda: len(states) > 200)
+        assert not clock
+
+
 def test_unstamped_commands_answer_the_newest_state():
     with Session() as ros:
         ros.simulator("--lockstep", "--joints", "2")

@@ -16,6 +16,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.actions import ActionServer
 from mb_contact.ros.embedded.context import acquire_context
+from mb_contact.ros.embedded.graph import publishers_of
 from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
 from mb_contact.ros.embedded.messages import interface_class, stamp_ns, type_name_of
 from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
@@ -87,8 +88,8 @@ class EmbeddedNode:
         self.context.add(self)
         if self.context.confined is False:
             self._logger.warning(
-                "this system does not bind sockets to the loopback device: forged packets from the network reach this "
-                "node's ports; let a firewall drop UDP from 7400 on (docs/ros_security.md)"
+                "this system has no packet filters for sockets: forged packets from the network reach this node's "
+                "ports; let a firewall drop UDP from 7400 on (docs/ros_security.md)"
             )
 
     # --- names, parameters, clock, log ------------------------------------------------------
@@ -225,6 +226,10 @@ class EmbeddedNode:
     def foreign_clients(self) -> list[str]:
         """Services that clients of another DDS vendor call in vain."""
         return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.has_foreign_client()]
+
+    def publishers_of(self, topic: str) -> tuple[int, int]:
+        """How many publish on a topic (its absolute name), and how many of them are best effort."""
+        return publishers_of(self, topic)
 
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any]) -> Any:
         """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""

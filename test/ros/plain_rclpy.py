@@ -3,11 +3,11 @@
 
 """A plain rclpy program, without this package: what somebody else's node hears of ours, and says to it.
 
-    python rclpy_peer.py listen               every topic until it was heard, then {topic: messages} as a line of JSON
-    python rclpy_peer.py command JOINT EFFORT repeats a command; a line when that effort comes back in joint_states
-    python rclpy_peer.py answer COUNT         answers so many states of a lockstep; {"states": ..., "gaps": ...}
-    python rclpy_peer.py events               one line for each parameter event
-    python rclpy_peer.py topics               one line for each topic on the graph when it is seen first
+    python plain_rclpy.py listen               every topic until it was heard, then {topic: messages} as a line of JSON
+    python plain_rclpy.py command JOINT EFFORT repeats a command; a line when that effort comes back in joint_states
+    python plain_rclpy.py answer COUNT         answers so many states of a lockstep; {"states": ..., "gaps": ...}
+    python plain_rclpy.py events               one line for each parameter event
+    python plain_rclpy.py topics               one line for each topic on the graph when it is seen first
 """
 
 from __future__ import annotations
