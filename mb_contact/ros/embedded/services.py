@@ -5,8 +5,8 @@
 
 A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; both are led by
 (client guid, sequence number), which the server echoes.  Other vendors put these into DDS's own
-sample identity: their requests do not decode here, and their clients wait for ever, exactly as with
-a real rmw_cyclonedds server.
+sample identity, which the wheel neither tells of nor lets one write: their requests are left alone, and their
+clients wait for ever, exactly as with a real rmw_cyclonedds server.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class Service(_Endpoint):
 
     def handle(self, data: Any, writer_handle: Any) -> None:
         """Answer one request, at the end of a coroutine where the callback is one, or once a future is there."""
+        if writer_handle not in self._met and self.is_foreign(writer_handle):
+            return  # its request begins otherwise: what fits by chance was not asked for
         header, body = unpack(data)
         request = deserialize(body, self._incoming)
         response = self._callback(request, message_class(self._outgoing)())
@@ -91,9 +93,12 @@ class Service(_Endpoint):
 
     def has_foreign_client(self) -> bool:
         """Whether a client of another DDS vendor is there, which waits in vain."""
-        ask = self.reader.get_matched_publication_data
-        clients = (dds_raw.of_peer(ask, handle) for handle in dds_raw.writers_of(self.reader))
-        return any(client is not None and not client.key.bytes.startswith(_CYCLONE) for client in clients)
+        return any(self.is_foreign(handle) for handle in dds_raw.writers_of(self.reader))
+
+    def is_foreign(self, writer_handle: int) -> bool:
+        """Whether a client is of another DDS vendor."""
+        client = dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle)
+        return client is not None and not client.key.bytes.startswith(_CYCLONE)
 
     def _answer(self, header, response, writer_handle):
         self._await_client(writer_handle)

@@ -182,6 +182,14 @@ def test_discovery_follows_the_environment():
     assert domain_configuration(both).endswith(",file:///c.xml")
 
 
+def test_the_wheel_tells_no_number_of_a_sample():
+    """Else services could answer clients on Fast DDS, and docs/ros.md has to say so."""
+    from cyclonedds.internal import SampleInfo
+
+    names = [field.name for field in dataclasses.fields(SampleInfo)]
+    assert "source_timestamp" in names and not [name for name in names if "sequence" in name or "identity" in name]
+
+
 # --- peers that we did not write ----------------------------------------------------------------------
 def test_rosbags_decodes_the_raw_samples():
     with Session() as ros:
