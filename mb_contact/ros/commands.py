@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, shorten
-from mb_contact.ros.answers import Answers
+from mb_contact.ros.answers import Answers, joint_set
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.runs import run_in
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
+_SETS = 100  #: sets of joints that are remembered
 
 
 class CommandInbox:
@@ -81,6 +82,7 @@ class CommandInbox:
             held = {name: self._held[i] for name, i in self._index.items()}
             self._index = {name: i for i, name in enumerate(joint_names)}
             self._actuated = np.flatnonzero(actuated)
+            self._sets = {}  # of joints, by the rows that address them
             self._held = np.array([held.get(name, 0.0) for name in joint_names])
             self._servos = dict(zip(self._asked, both))
             self._last_names = self._last_rows = None
@@ -183,16 +185,28 @@ class CommandInbox:
 
     def _answer(self, effort, rows, stamp, run, targets):
         """In lockstep: the first answer of a joint to the state that is waited for acts, and nothing else."""
-        first = self.answers.first(stamp, rows)
+        joints = self._set_of(rows)
+        first = self.answers.first(stamp, joints)
         if stamp < self.answers.expected:
-            self.late += bool(first.any())  # otherwise it answers once more what was sent once more
-        elif first.any():
-            new = rows[first]
+            self.late += first != 0  # otherwise it answers once more what was sent once more
+        elif first == joints:
+            self._take(effort, rows, stamp, run, targets)
+        elif first:
+            new = np.array([first >> int(row) & 1 for row in rows], dtype=bool)
             chosen = {}
             for field, (places, values) in targets.items():
-                among = np.isin(places, new)
+                among = np.isin(places, rows[new])
                 chosen[field] = (places[among], values[among])
-            self._take(effort[first] if effort.shape[0] else effort, new, stamp, run, chosen)
+            self._take(effort[new] if effort.shape[0] else effort, rows[new], stamp, run, chosen)
+
+    def _set_of(self, rows):
+        """The joints of these rows, remembered: controllers command the same ones again and again."""
+        key = rows.tobytes()
+        if key not in self._sets:
+            if len(self._sets) > _SETS:
+                self._sets.clear()
+            self._sets[key] = joint_set(rows)
+        return self._sets[key]
 
     def _take(self, effort, rows, stamp, run, targets):
         """A command acts."""
@@ -203,7 +217,7 @@ class CommandInbox:
         self.accepted += 1
         self.unstamped += stamp is None
         self.without_run += run is None
-        self.answers.take(rows, self.answers.expected if stamp is None else stamp)
+        self.answers.take(self._set_of(rows), self.answers.expected if stamp is None else stamp)
         if self.answers.complete:
             self.answered = True
         self.changed.notify_all()
