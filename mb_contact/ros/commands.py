@@ -103,7 +103,8 @@ class CommandInbox:
             rows = self._rows(message.name)
             if not isinstance(rows, str):
                 stamp, run = stamp_ns(message.header.stamp), run_in(message.header.frame_id)
-                stamp = stamp if stamp or run is not None else None  # the first state has the stamp 0
+                named = stamp or (run is not None and self._options.lockstep)  # the first state has the stamp 0
+                stamp = stamp if named else None
                 self._accept("joint_commands", message.effort, rows, stamp, run, self._targets(message, rows))
                 return
         self._reject("joint_commands", rows)
@@ -143,7 +144,7 @@ class CommandInbox:
 
     def _accept(self, topic, effort, rows, stamp, run=None, targets=None):
         effort, targets = np.asarray(effort, dtype=np.float64), targets or {}
-        if effort.shape[0] and np.isnan(effort).all() and not targets:
+        if not self.accepted and effort.shape[0] and np.isnan(effort).all() and not targets:
             self._pass_by(topic)
             return
         reason = self._reason_against(effort, rows, stamp, run, targets)
@@ -223,10 +224,10 @@ class CommandInbox:
         self.changed.notify_all()
 
     def _pass_by(self, topic):
-        """NaN alone is what ros2_control sends before its controllers are active: no command, and no fault."""
+        """NaN alone before any command is what ros2_control sends until its controllers are active: no fault."""
         if not self._told_of_none:
             self._told_of_none = True
-            self._logger.info(f"messages on {topic} hold NaN alone so far: its controllers are not active yet")
+            self._logger.info(f"what comes on {topic} is not finite yet, NaN alone: no controller is active")
 
     def refuse(self, topic: str, reason: str) -> None:
         """Count a message that was taken and turned out to be impossible, and say why."""

@@ -247,7 +247,10 @@ def test_nan_alone_is_no_command_and_no_fault():
     for _ in range(3):
         box.on_joint_command(command(["a", "b"], [math.nan] * 2))
     assert (box.accepted, box.rejected) == (0, 0) and not box.wait(0.0, lambda: False)
-    assert box._logger.lines == ["messages on joint_commands hold NaN alone so far: its controllers are not active yet"]
+    assert box._logger.lines == ["what comes on joint_commands is not finite yet, NaN alone: no controller is active"]
+    box.on_joint_command(command(["a"], [1.0]))
+    box.on_joint_command(command(["a", "b"], [math.nan] * 2))
+    assert (box.accepted, box.rejected) == (1, 1)  # who has had commands is not starting
 
 
 def test_answers_from_before_a_reset_are_dropped():
