@@ -57,31 +57,35 @@ def test_waits_for_the_first_command_and_repeats_the_first_state():
 
 @pytest.mark.parametrize("echoed", ["header", "stamp"])
 def test_commands_act_on_the_state_that_they_answer(echoed):
-    """A first state that was sent five times is answered five times: no answer is taken for one to a later state."""
+    """The first state was sent again, and the second answer to it comes when the next state is waited for."""
     with Session() as ros:
-        ros.simulator("--lockstep", "--joints", "2")
+        node = ros.simulator("--lockstep", "--joints", "2")
         peer = ros.peer()
-        commands = peer.publisher("joint_commands")
-        states, effort = [], {}
+        commands, states = peer.publisher("joint_commands"), peer.listen("joint_states")
 
-        def answer(state):
-            states.append(state)
-            number = state.header.stamp.nanosec // 1_000_000
-            effort[number] = list(state.effort)
-            message = peer.joint_command(state.name, [float(number + 1), float(len(states))])
+        def answer(state, effort):
+            message = peer.joint_command(state.name, [effort, effort])
             message.header.stamp = state.header.stamp
-            if echoed == "header":
-                message.header.frame_id = state.header.frame_id
-            for _ in range(5 if len(states) == 5 else len(states) > 5):
-                commands.publish(message)
-            with peer.changed:
-                peer.changed.notify_all()
+            message.header.frame_id = state.header.frame_id if echoed == "header" else ""
+            commands.publish(message)
 
-        peer.node.create_subscription(JOINT_STATE, "joint_states", answer, 10)
-        peer.until(lambda: len(effort) > 40)
-        assert {n: acted[0] for n, acted in effort.items()} == {n: float(n) for n in effort}
-        if echoed == "header":
-            assert effort[1][1] == 5.0  # and it is the first answer that acts
+        def newest(number):
+            peer.until(lambda: any(state.header.stamp.nanosec == number * 1_000_000 for state in states))
+            return states[-1]
+
+        peer.until(lambda: len(states) >= 5)
+        first = states[0]
+        answer(first, 1.0)
+        second = newest(1)
+        answer(first, 40.0)
+        commands.publish(peer.joint_command(["nobody"], [1.0]))
+        node.wait_for("unknown joint 'nobody'")  # so what was sent before it has been looked at
+        answer(second, 2.0)
+        for number in range(2, 10):
+            answer(newest(number), number + 1.0)
+        newest(10)
+        acted = {state.header.stamp.nanosec // 1_000_000: state.effort[0] for state in states}
+        assert acted == {number: float(number) for number in range(11)}
 
 
 def test_two_controllers_are_waited_for_and_one_that_starts_again_finds_the_state():
