@@ -76,7 +76,7 @@ class States:
 
 
 class TaskNode:
-    """Answers every state, and echoes its stamp.
+    """Answers every state, and names it by its stamp and its run; one that is sent again gets the same answer again.
 
     The first state starts the task.  A task gives it ``begin``, and ``law`` or what its law is told, ``observed``.
 
@@ -101,10 +101,12 @@ class TaskNode:
         self.last_heard = None  #: wall clock of the last state
         self._told = ""
         self._model = self._seen = self._command = self._efforts = self._start = None
-        self._felt, self._seen_anew = {}, False
+        self._run = self._answered = None
+        self._fingers, self._felt, self._seen_anew = set(fingers), {}, False
         self._states = States()
         subscribe = node.create_subscription
         subscribe("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
+        subscribe("std_msgs/msg/UInt64", "run", self._on_run, QoS(1, latched=True))
         subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_tf, QoS(10))
         if fixed is not None:
             subscribe("tf2_msgs/msg/TFMessage", "/tf_static", self._on_fixed, QoS(10, latched=True))
@@ -136,6 +138,11 @@ class TaskNode:
         if self._model is None:
             self._model = mb.load_urdf(message.data)
 
+    def _on_run(self, message):
+        self._run, self._answered = f"run {message.data}", None
+        if self._command is not None:
+            self._make_command()
+
     def _on_report(self, message):
         """Say what a simulator is busy with that sends no states yet: the first run compiles for minutes."""
         for status in message.status:
@@ -162,23 +169,37 @@ class TaskNode:
         """Publish the efforts for a state."""
         self.last_heard = time.monotonic()
         stamp, states = self._states.read(message), self._states
-        waits = self._model is None or self._seen is None or (self._fixed_frame is not None and self.fixed is None)
-        if waits or self.done:
+        if self.done or (self.controller is None and self._lacks_something()):
             return
         if self.controller is None:
             self._prepare(stamp)
+        if stamp != self._answered:
+            self._answer(stamp, states)
+        self._answered = stamp
+        self._seen_anew, self._felt = False, {}  # what came with a state that is sent again, too
+        self._command.publish()
+
+    def _lacks_something(self):
+        """Whether something is still to come of what belongs to the first state: not all topics are met at once."""
+        fixed = self._fixed_frame is None or self.fixed is not None
+        known = self._model is not None and self._seen is not None and self._run is not None
+        return not (known and fixed and self._fingers <= set(self._felt))
+
+    def _answer(self, stamp, states):
         elapsed = (stamp - self._start) * 1e-9
         state = State(elapsed, states.position, states.velocity, states.terms, self._seen, self._seen_anew, self._felt)
-        self._seen_anew, self._felt = False, {}
         self._efforts[:] = self.law(state)
         self._command.stamp("header.stamp", stamp)
-        self._command.publish()
 
     def _prepare(self, stamp):
         names = self._states.names
         self.controller = self.begin(self._model, names, self._states.position.copy(), self._seen)
         self._start = stamp
         self._message.name, self._message.effort = names, [0.0] * len(names)
+        self._make_command()
+
+    def _make_command(self):
+        self._message.header.frame_id = self._run
         self._command = self._publisher.prepare(self._message)
         self._efforts = self._command.array("effort")
 

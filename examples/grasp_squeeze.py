@@ -39,7 +39,7 @@ def main(argv=None):
     command.name, command.effort = list(EFFORTS), list(EFFORTS.values())
 
     def answer(state):
-        command.header.stamp = state.header.stamp
+        command.header = state.header
         publisher.publish(command)
 
     node.create_subscription("sensor_msgs/msg/JointState", "joint_states", answer, QoS(10))

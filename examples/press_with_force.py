@@ -31,7 +31,7 @@ STEADY = 1.0  #: the last so many seconds are what the summary is of
 
 
 class PressNode:
-    """Answers every state, and echoes its stamp."""
+    """Answers every state, and names it by its stamp and its run; one that is sent again gets the same answer again."""
 
     def __init__(self, node, task):
         self._task = task
@@ -39,10 +39,11 @@ class PressNode:
         self.done = False
         self.last_heard = None  #: wall clock of the last state
         self.log = []  #: (time since the start [s], measured normal force [N])
-        self._model = self._command = self._start = None
-        self._states, self._wrenches = States(), {}
+        self._model = self._command = self._start = self._run = self._answered = None
+        self._states, self._wrenches, self._measured = States(), {}, set()
         listen = node.create_subscription
         listen("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
+        listen("std_msgs/msg/UInt64", "run", self._on_run, QoS(1, latched=True))
         for link in FINGERS:
             topic = f"contact_wrenches/{link}"
             listen("geometry_msgs/msg/WrenchStamped", topic, lambda m, link=link: self._on_wrench(link, m), QoS(10))
@@ -54,13 +55,19 @@ class PressNode:
         if self._model is None:
             self._model = mb.load_urdf(message.data)
 
+    def _on_run(self, message):
+        self._run, self._answered = f"run {message.data}", None
+        if self._command is not None:
+            self._make_command()
+
     def _on_wrench(self, link, message):
         """Forces of one instant are used together, once those of all fingers are here."""
         force, stamp = message.wrench.force, message.header.stamp
         self._wrenches[link] = (stamp.sec, stamp.nanosec), np.array([force.x, force.y, force.z])
         stamps = {when for when, _ in self._wrenches.values()}
-        if self.controller is None or len(self._wrenches) < len(FINGERS) or len(stamps) > 1:
+        if self.controller is None or len(self._wrenches) < len(FINGERS) or len(stamps) > 1 or stamps == self._measured:
             return
+        self._measured = stamps
         forces = {name: value for name, (_, value) in self._wrenches.items()}
         measured = self.controller.measure(forces, self._states.position)
         self.log.append(((stamp.sec * 1_000_000_000 + stamp.nanosec - self._start) * 1e-9, measured))
@@ -69,19 +76,27 @@ class PressNode:
         """Publish the efforts for a state."""
         self.last_heard = time.monotonic()
         stamp, states = self._states.read(message), self._states
-        if self._model is None or self.done:
+        if self._model is None or self._run is None or self.done:
+            return
+        if stamp == self._answered:
+            self._command.publish()
             return
         if self.controller is None:
             self.controller = PressController(self._model, states.names, states.position.copy(), self._task)
             self._start = stamp
             self._message.name, self._message.effort = states.names, [0.0] * len(states.names)
-            self._command = self._publisher.prepare(self._message)
+            self._make_command()
         elapsed = (stamp - self._start) * 1e-9
         effort = self.controller.update(elapsed, states.position, states.velocity, states.terms)
         self._command.array("effort")[:] = effort
         self._command.stamp("header.stamp", stamp)
         self._command.publish()
+        self._answered = stamp
         self.done = elapsed >= self.controller.duration
+
+    def _make_command(self):
+        self._message.header.frame_id = self._run
+        self._command = self._publisher.prepare(self._message)
 
     def steady(self):
         """Mean and largest deviation from the wanted force in the last second [N].

@@ -34,7 +34,7 @@ class Responder:
         self._node = node
         self.states = self.gaps = 0
         self.arrivals: deque[float] = deque(maxlen=_KEPT)  # a soak must not grow by being measured
-        self._last = self._step = self._command = None
+        self._last = self._step = self._command = self._run = None
         self._bias = np.zeros(0)
         if answer:
             self._publisher = node.create_publisher(_JOINT_STATE, "joint_commands", QoS(10))
@@ -59,8 +59,10 @@ class Responder:
         self._last = stamp
 
     def _answer(self, state, stamp):
-        if self._command is None:
+        if state.header.frame_id != self._run:
+            self._run = state.header.frame_id
             message = self._node.message_type(_JOINT_STATE)()
+            message.header.frame_id = self._run
             message.name, message.effort = list(state.name), [0.0] * len(state.name)
             self._command = self._publisher.prepare(message)
             self._effort = self._command.array("effort")

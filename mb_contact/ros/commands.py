@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, shorten
+from mb_contact.ros.answers import Answers, joint_set
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.runs import run_in
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
+_SETS = 100  #: sets of joints that are remembered
 
 
 class CommandInbox:
@@ -32,16 +34,20 @@ class CommandInbox:
     servos : two arrays of bool, optional
         Joints whose actuators can be asked for positions, and for velocities; none where left out.
     options : NodeOptions
-        ``lockstep``, ``unstamped_commands``.
+        ``lockstep``, ``lockstep_joints``, ``unstamped_commands``.
     logger : object
 
     Attributes
     ----------
     accepted, rejected, late : int
-        Counters; a late command answers a state that is no longer waited for.  It is
-        still the newest command and is held.
+        Counters; a late command answers a state that is no longer waited for.  It is still the newest command and
+        is held, but in lockstep, where every command acts on the state that it answers, or not at all.
     unstamped, without_run : int
         Of the accepted ones: without the stamp of a state, without the run of one.
+    answers : Answers
+        Of lockstep.
+    answered : bool
+        Whether the state that is waited for is.
     """
 
     def __init__(
@@ -57,8 +63,11 @@ class CommandInbox:
         self.changed = threading.Condition()
         self.listen: Callable[[float, Callable[[], bool]], None] = self._doze  #: waits so many seconds at most
         self.accepted = self.rejected = self.late = self.unstamped = self.without_run = 0
-        self._expected, self._epoch, self._run = 0, 0, 1
-        self._answered = False
+        self._epoch, self._run = 0, 1
+        self.answers = Answers(options.lockstep_joints if options.lockstep else ())
+        self.answered, self._enough = False, self._is_answered
+        self._told_of_none = False
+        self._doubtful: list[tuple[Any, ...]] = []  # without a stamp, and perhaps of the state before
         self._asked = {"positions": {}, "velocities": {}}
         self.set_joints(joint_names, actuated, servos)
 
@@ -66,13 +75,16 @@ class CommandInbox:
         self, joint_names: Sequence[str], actuated: ArrayLike, servos: tuple[ArrayLike, ArrayLike] | None = None
     ) -> None:
         """Take commands for these joints from now on; those that were there keep their effort."""
+        none = np.zeros(len(joint_names), dtype=bool)
         with self.changed:
+            both = (none, none) if servos is None else servos
+            self.answers.set_joints(joint_names, np.any([actuated, *both], axis=0))
             held = {name: self._held[i] for name, i in self._index.items()}
             self._index = {name: i for i, name in enumerate(joint_names)}
             self._actuated = np.flatnonzero(actuated)
+            self._sets = {}  # of joints, by the rows that address them
             self._held = np.array([held.get(name, 0.0) for name in joint_names])
-            none = np.zeros(len(joint_names), dtype=bool)
-            self._servos = dict(zip(self._asked, (none, none) if servos is None else servos))
+            self._servos = dict(zip(self._asked, both))
             self._last_names = self._last_rows = None
 
     # --- executor's side ----------------------------------------------------------------------
@@ -90,15 +102,23 @@ class CommandInbox:
         with self.changed:  # or robots that come and go would change the rows meanwhile
             rows = self._rows(message.name)
             if not isinstance(rows, str):
-                self._accept("joint_commands", message.effort, rows, message.header, self._targets(message, rows))
+                stamp, run = stamp_ns(message.header.stamp), run_in(message.header.frame_id)
+                named = stamp or (run is not None and self._options.lockstep)  # the first state has the stamp 0
+                stamp = stamp if named else None
+                self._accept("joint_commands", message.effort, rows, stamp, run, self._targets(message, rows))
                 return
         self._reject("joint_commands", rows)
 
     def on_effort_command(self, message: Any) -> None:
-        """Take a std_msgs/Float64MultiArray: the actuated joints in the model's order, never stamped."""
-        data = np.asarray(message.data, dtype=np.float64)[message.layout.data_offset :]
+        """Take a std_msgs/Float64MultiArray: the actuated joints in the model's order.
+
+        Stamped where ``data_offset`` is 2: seconds and nanoseconds of the state come first, as in the arrays out.
+        """
+        data, offset = np.asarray(message.data, dtype=np.float64), message.layout.data_offset
+        stamped = offset == 2 and len(data) > 1 and np.isfinite(data[:2]).all()
+        stamp = int(data[0]) * 1_000_000_000 + int(data[1]) if stamped else None
         with self.changed:
-            self._accept("effort_commands", data, self._actuated)
+            self._accept("effort_commands", data[offset:], self._actuated, stamp)
 
     def _targets(self, message, rows):
         """Targets in a message: positions and velocities by the places of their joints."""
@@ -122,49 +142,92 @@ class CommandInbox:
         self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)
         return self._last_rows
 
-    def _accept(self, topic, effort, rows, header=None, targets=None):
-        stamp, run = (0, None) if header is None else (stamp_ns(header.stamp), run_in(header.frame_id))
-        effort = np.asarray(effort, dtype=np.float64)
-        targets = targets or {}
+    def _accept(self, topic, effort, rows, stamp, run=None, targets=None):
+        effort, targets = np.asarray(effort, dtype=np.float64), targets or {}
+        if not self.accepted and effort.shape[0] and np.isnan(effort).all() and not targets:
+            self._pass_by(topic)
+            return
+        reason = self._reason_against(effort, rows, stamp, run, targets)
+        if reason:
+            self._reject(topic, reason)
+        elif stamp is not None and stamp < self._epoch:
+            self.late += 1  # answers a state from before a reset
+        elif not self._options.lockstep or self.answers.free:
+            self.late += stamp not in (None, self.answers.expected)
+            self._take(effort, rows, stamp, run, targets)
+        elif stamp is None and self.answers.doubt:
+            self._doubtful.append((effort, rows, None, run, targets))
+        elif stamp is None:
+            self._take(effort, rows, stamp, run, targets)
+        elif stamp > self.answers.expected:
+            self._reject(topic, "its stamp is of no state so far; in lockstep a command echoes that which it answers")
+        else:
+            self._answer(effort, rows, stamp, run, targets)
+
+    def _reason_against(self, effort, rows, stamp, run, targets):
+        """Why a command cannot be taken, or ''."""
         if effort.shape[0] == 0 and targets:
             free = set(rows).difference(*(places for places, _ in targets.values()))
             if free:
                 name = list(self._index)[min(free)]
-                self._reject(topic, f"joint '{name}' has no actuator for what is asked, and the message has no efforts")
-                return
-            rows = rows[:0]
+                return f"joint '{name}' has no actuator for what is asked, and the message has no efforts"
         elif effort.shape[0] != len(rows) or not len(rows):
-            self._reject(topic, f"{effort.shape[0]} efforts for {len(rows)} joints")
-            return
+            return f"{effort.shape[0]} efforts for {len(rows)} joints"
         for field, (_, values) in targets.items():
             if not np.isfinite(values).all():
-                self._reject(topic, f"{field} hold NaN or infinity")
-                return
+                return f"{field} hold NaN or infinity"
         if not np.isfinite(effort).all():
-            self._reject(topic, f"effort[{int(np.flatnonzero(~np.isfinite(effort))[0])}] is not finite")
-            return
+            return f"effort[{int(np.flatnonzero(~np.isfinite(effort))[0])}] is not finite"
         if run not in (None, self._run):
-            self._reject(topic, f"it answers run {run}, and this is run {self._run}")
-            return
-        if not stamp and self._options.lockstep and self._options.unstamped_commands == "refuse":
-            self._reject(topic, "it has no stamp, and unstamped_commands is 'refuse'")
-            return
-        with self.changed:
-            if stamp and stamp < self._epoch:
-                self.late += 1  # answers a state from before a reset
-                return
-            self._held[rows] = effort
-            names = list(self._index) if targets else ()
+            return f"it answers run {run}, and this is run {self._run}"
+        if stamp is None and self._options.lockstep and self._options.unstamped_commands == "refuse":
+            return "it has no stamp, and unstamped_commands is 'refuse'"
+        return ""
+
+    def _answer(self, effort, rows, stamp, run, targets):
+        """In lockstep: the first answer of a joint to the state that is waited for acts, and nothing else."""
+        joints = self._set_of(rows)
+        first = self.answers.first(stamp, joints)
+        if stamp < self.answers.expected:
+            self.late += first != 0  # otherwise it answers once more what was sent once more
+        elif first == joints:
+            self._take(effort, rows, stamp, run, targets)
+        elif first:
+            new = np.array([first >> int(row) & 1 for row in rows], dtype=bool)
+            chosen = {}
             for field, (places, values) in targets.items():
-                self._asked[field].update(zip((names[i] for i in places), values.tolist()))
-            self.accepted += 1
-            self.unstamped += stamp == 0
-            self.without_run += run is None
-            if stamp in (0, self._expected):
-                self._answered = True
-                self.changed.notify_all()
-            else:
-                self.late += 1
+                among = np.isin(places, rows[new])
+                chosen[field] = (places[among], values[among])
+            self._take(effort[new] if effort.shape[0] else effort, rows[new], stamp, run, chosen)
+
+    def _set_of(self, rows):
+        """The joints of these rows, remembered: controllers command the same ones again and again."""
+        key = rows.tobytes()
+        if key not in self._sets:
+            if len(self._sets) > _SETS:
+                self._sets.clear()
+            self._sets[key] = joint_set(rows)
+        return self._sets[key]
+
+    def _take(self, effort, rows, stamp, run, targets):
+        """A command acts."""
+        self._held[rows[: effort.shape[0]]] = effort
+        names = list(self._index) if targets else ()
+        for field, (places, values) in targets.items():
+            self._asked[field].update(zip((names[i] for i in places), values.tolist()))
+        self.accepted += 1
+        self.unstamped += stamp is None
+        self.without_run += run is None
+        self.answers.take(self._set_of(rows), self.answers.expected if stamp is None else stamp)
+        if self.answers.complete:
+            self.answered = True
+        self.changed.notify_all()
+
+    def _pass_by(self, topic):
+        """NaN alone before any command is what ros2_control sends until its controllers are active: no fault."""
+        if not self._told_of_none:
+            self._told_of_none = True
+            self._logger.info(f"what comes on {topic} is not finite yet, NaN alone: no controller is active")
 
     def refuse(self, topic: str, reason: str) -> None:
         """Count a message that was taken and turned out to be impossible, and say why."""
@@ -183,11 +246,14 @@ class CommandInbox:
     def expect(self, stamp: int) -> None:
         """From now on wait for the answer to the state stamped ``stamp`` [ns]; call before publishing it."""
         with self.changed:
-            if stamp != self._expected:
-                self._expected = stamp
-                self._answered = False
+            if stamp != self.answers.expected:
+                self.answers.expect(stamp)
+                self.answered = False
+                self._doubtful.clear()
 
-    def wait(self, timeout: float, interrupted: Callable[[], bool]) -> bool:
+    def wait(
+        self, timeout: float, interrupted: Callable[[], bool], enough: Callable[[], bool] | None = None
+    ) -> bool:
         """Wait until the expected state is answered; returns whether it is.
 
         Parameters
@@ -196,19 +262,33 @@ class CommandInbox:
             Wall seconds.
         interrupted : callable
             Asked after every wake-up; true ends the wait.
+        enough : callable, optional
+            Wait until this is true instead.
         """
-        deadline = time.monotonic() + timeout
-        while not self._answered and not interrupted():
+        deadline, self._enough = time.monotonic() + timeout, enough or self._is_answered
+        while not self._enough() and not interrupted():
             remaining = deadline - time.monotonic()
             if remaining <= 0.0:
                 break
             self.listen(min(_SLICE, remaining), interrupted)
-        return self._answered
+        return self.answered
+
+    def settle(self) -> bool:
+        """Nothing better has come for long: commands without a stamp answer the state; whether it is answered."""
+        with self.changed:
+            self.answers.doubt, doubtful = False, self._doubtful
+            self._doubtful = []
+            for command in doubtful:
+                self._take(*command)
+            return self.answered
 
     def _doze(self, seconds, interrupted):
         with self.changed:
-            if not self._answered and not interrupted():
+            if not self._enough() and not interrupted():
                 self.changed.wait(seconds)
+
+    def _is_answered(self):
+        return self.answered
 
     def held(self) -> tuple[Floats, int]:
         """Return the newest good command (a copy) and how many were accepted so far."""
@@ -227,7 +307,9 @@ class CommandInbox:
             self._held[:] = 0.0
             self._asked = {field: {} for field in self._asked}
             self._epoch, self._run = epoch, run
-            self._answered = False
+            self.answers.forget()
+            self.answered = False
+            self._doubtful.clear()
 
 
 class TimeoutPolicy:

@@ -16,6 +16,7 @@ from mb_contact.ros.options import Schedule
 from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
+REPEAT_SECONDS = 1.0  #: between two reports while time stands still
 SETTING_UP_SECONDS = 1.0  #: between two reports of a node that does not simulate yet
 SLICE = 0.1  #: seconds that such a node waits for questions at a time
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
@@ -50,6 +51,8 @@ class Summary:
         Steps that began later than two control periods after they were due.
     lockstep_timeouts : int
         How often the controller was given up.
+    waiting_for : str
+        Lockstep: whose command is missing; empty: nobody's.
     overloaded : bool
         Whether simulated time goes slower than asked for.
     policy_active : bool
@@ -58,6 +61,8 @@ class Summary:
         Messages on external_wrench.
     foreign_clients : list of str
         Services that clients of another DDS vendor call in vain.
+    unheard : list of str
+        Topics on which best-effort controllers send commands that a lockstep does not hear.
     rivals : int
         Other simulators that publish on the topics of this one.
     bodies_asleep, islands_asleep : int
@@ -84,12 +89,14 @@ class Summary:
     failure: str = ""
     missed_deadlines: int = 0
     lockstep_timeouts: int = 0
+    waiting_for: str = ""
     overloaded: bool = False
     policy_active: bool = False
     policy: str = "hold"
     accepted_wrenches: int = 0
     rejected_wrenches: int = 0
     foreign_clients: list[str] = field(default_factory=list)
+    unheard: list[str] = field(default_factory=list)
     rivals: int = 0
     bodies_asleep: int = 0
     islands_asleep: int = 0
@@ -127,6 +134,14 @@ def foreign_text(services: list[str]) -> str:
     )
 
 
+def unheard_text(topics: list[str]) -> str:
+    """What to do about controllers that publish as best effort."""
+    return (
+        f"a best-effort publisher of {', '.join(topics)} is not heard: commands in lockstep are RELIABLE; publish them "
+        "so, or give this node -p qos_overrides.TOPIC.subscription.reliability:=best_effort"
+    )
+
+
 #: what to do about another simulator in the same namespace of the same domain
 RIVAL_TEXT = (
     "another simulator publishes on the topics of this one, and controllers would take the states of both: end one, or "
@@ -150,6 +165,7 @@ class Diagnostics:
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = self._over_budget = self._unstamped = 0
         self._told = "setting up"
+        self._repeat_at = 0.0
 
     def bind(self, summary: Callable[[], Summary], schedule: Schedule) -> None:
         """Report of a running simulation from now on: ``summary()`` gives its :class:`Summary`."""
@@ -190,10 +206,11 @@ class Diagnostics:
             ended.set()
             thread.join()
 
-    def publish(self, step: Any, stamp: int) -> None:
-        """Send the counters when they are due."""
+    def publish(self, step: Any, stamp: int, repeat: bool = False) -> None:
+        """Send the counters when they are due; ``repeat``: also while time stands still, once a second."""
         every = self._schedule.diagnostics
-        if every and step % every == 0:
+        if every and (time.monotonic() > self._repeat_at if repeat else step % every == 0):
+            self._repeat_at = time.monotonic() + REPEAT_SECONDS
             self._send(stamp, self._status(self._summary()))
 
     def _send(self, stamp, status):
@@ -243,6 +260,8 @@ class Diagnostics:
     def _warnings(self, summary):
         """What a user should know now."""
         warnings = []
+        if summary.waiting_for:
+            warnings.append(f"lockstep: waiting for {summary.waiting_for}")
         if summary.policy_active:
             warnings.append(f"no commands: policy '{summary.policy}' applies")
         if summary.rejected > self._rejected:
@@ -254,6 +273,8 @@ class Diagnostics:
             warnings.append(f"{steps} steps left their contact problem unsolved within the budget (certificate)")
         if summary.foreign_clients:
             warnings.append(foreign_text(summary.foreign_clients))
+        if summary.unheard:
+            warnings.append(unheard_text(summary.unheard))
         if summary.rivals:
             warnings.append(RIVAL_TEXT)
         if summary.overloaded:

@@ -16,6 +16,8 @@ from mb_contact.ros.pushes import WRENCH, PushInbox
 from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
+COMMANDS = ("joint_commands", "effort_commands")
+
 
 class Inputs:
     """Subscriptions of a simulator's node, and what their messages do to the simulator between two steps.
@@ -64,6 +66,23 @@ class Inputs:
         """Take the commands that have come, or come within some seconds, where the physics thread does that itself."""
         if self._port is not None:
             spin_safely(self._port, seconds)
+
+    def senders(self) -> int:
+        """How many publish commands, that are heard here."""
+        return sum(self._heard(self._owner.node.resolve(topic), 1) for topic in COMMANDS)
+
+    def _heard(self, topic, otherwise):
+        """How many publishers of a topic are heard; older releases of rclpy cannot tell."""
+        return getattr(self._subscriptions[topic], "get_publisher_count", lambda: otherwise)()
+
+    def unheard(self) -> list[str]:
+        """Topics of commands on which somebody publishes as best effort what is subscribed to reliably."""
+        found = []
+        for topic in map(self._owner.node.resolve, COMMANDS):
+            publishers, best_effort = self._owner.node.publishers_of(topic)
+            if best_effort and publishers > self._heard(topic, publishers - best_effort):
+                found.append(topic)
+        return found
 
     def wake(self) -> None:
         """End a wait for commands."""

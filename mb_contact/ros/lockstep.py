@@ -3,16 +3,20 @@
 
 """Lockstep: no step before the command that answers the state just published, and what happens when none comes."""
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 from mb_contact.ros.options import NodeOptions
 
 SLICE = 0.1  #: longest wait before interruptions are looked at [s]
+SETTLE = 2.0  #: without anything new: as many controllers as have answered the first state are all there are [s]
+MEETING = 1.0  #: for which a state is sent again and again where somebody has begun to listen [s]
 
 
 class Lockstep:
-    """Waits of the physics thread for the controller.
+    """Waits of the physics thread for the controllers.
 
     Parameters
     ----------
@@ -25,66 +29,110 @@ class Lockstep:
         Pacing starts anew from the present simulated time.
     repeat : callable
         Publishes the state again.
+    tell : callable
+        Reports what is waited for.
+    audience : callable
+        How many listen to states, and how many send commands.
     logger
 
     Attributes
     ----------
     timeouts : int
         How often no command came in time.
+    waiting_for : str
+        Whose answer is missing and has been for a moment; empty: nobody's.
     """
 
     def __init__(
-        self,
-        options: NodeOptions,
-        inbox: Any,
-        interrupted: Callable[[], bool],
-        resume: Callable[[], None],
-        repeat: Callable[[], None],
-        logger: Any,
-    ) -> None:
-        self._options, self._inbox, self._logger = options, inbox, logger
+        self, options: NodeOptions, inbox: Any, interrupted: Callable[[], bool], resume: Callable[[], None],
+        repeat: Callable[[], None], tell: Callable[[], None], audience: Callable[[], tuple[int, int]], logger: Any,
+    ) -> None:  # fmt: skip
+        self._options, self._inbox, self._answers, self._logger = options, inbox, inbox.answers, logger
         self._interrupted, self._resume, self._repeat = interrupted, resume, repeat
+        self._tell, self._audience = tell, audience
         self._started = False  # whether the first command has come
-        self._alone = None  # commands accepted when the wait was given up, None while it works
+        self._accepted = 0  # commands when the wait was given up
+        self._listeners, self._meeting = 0, 0.0
+        self._missing, self._since = "", 0.0  # whose answer to the first state is missing, and since when the same
         self.timeouts = 0
+        self.waiting_for = ""
 
     @property
     def given_up(self) -> bool:
         """Whether the simulation goes on in real time, by the policy for missing commands, until commands come."""
-        return self._alone is not None
+        return bool(self._answers.free)
 
     def await_command(self, stamp: int) -> Any:
         """Wait for the answer to the state of ``stamp`` [ns]; False when something else has to be done first."""
         if not self._started and self._options.wait_for_controller:
             return self._await_first()
-        if self.given_up and self._inbox.accepted != self._alone:
-            self._alone = None
+        if self.given_up and self._inbox.accepted != self._accepted and self._answers.back:
+            self._answers.free = False
             self._logger.info("commands are back: lockstep goes on")
         if self.given_up:
             return not self._interrupted()
-        if self._inbox.wait(self._options.lockstep_timeout, self._interrupted):
-            self._started = True
-            return True
-        if self._interrupted():
-            return False
-        self._alone = self._inbox.accepted
-        self.timeouts += 1
-        self._resume()
-        waited, policy = self._options.lockstep_timeout, self._options.command_timeout_policy
-        self._logger.warning(
-            f"no answer to the state at {stamp * 1e-9:.6f} s within {waited} s: going on in real time "
-            f"with policy '{policy}' until commands come again"
-        )
+        begun, limit, waited = time.monotonic(), self._options.lockstep_timeout or math.inf, 0.0
+        while not self._inbox.wait(min(SLICE, limit - waited), self._interrupted):
+            waited = time.monotonic() - begun
+            if self._interrupted():
+                return False
+            if waited >= min(limit, SETTLE) and self._inbox.settle():
+                break
+            if waited >= limit:
+                self._give_up(stamp)
+                return True
+            self._look_around()
+        self._started, self.waiting_for = True, ""
         return True
 
+    def _look_around(self):
+        """Somebody may have begun to listen after the state was sent; others want to know what is waited for."""
+        now, (listeners, _) = time.monotonic(), self._audience()
+        if listeners != self._listeners:
+            self._listeners, self._meeting = listeners, now + MEETING
+        if now < self._meeting:
+            self._answers.sent_again()
+            self._repeat()
+        self.waiting_for = f"the answer of {self._answers.missing() or 'a controller'}"
+        self._tell()
+
+    def _give_up(self, stamp):
+        self._answers.give_up()
+        self._accepted = self._inbox.accepted
+        self._resume()
+        self.waiting_for = ""
+        policy = self._options.command_timeout_policy
+        goes_on = f"going on in real time with policy '{policy}' until commands come again"
+        if self._audience()[1] == 0:
+            self._logger.info(f"the controllers have left: {goes_on}")
+            return
+        self.timeouts += 1
+        names = self._answers.missing()
+        of = f" for {names}" if names else ""
+        waited = self._options.lockstep_timeout
+        self._logger.warning(f"no answer to the state at {stamp * 1e-9:.6f} s{of} within {waited} s: {goes_on}")
+
     def _await_first(self):
-        """Wait for a controller without end, repeating the first state: it may join late."""
-        self._logger.info("lockstep: waiting for the first command", throttle_duration_sec=10.0)
-        while not self._inbox.wait(SLICE, self._interrupted):
+        """Wait for the controllers without end, repeating the first state: they may join late.
+
+        Where they answer for some joints only, and no parameter says for which they will, others may still be starting.
+        """
+        answers, inbox, everybody = self._answers, self._inbox, not self._answers.named
+        while True:
+            missing = answers.missing(everybody)
+            if missing != self._missing:
+                self._missing, self._since = missing, time.monotonic()
+            if inbox.answered and (not missing or time.monotonic() > self._since + SETTLE):
+                break
+            self.waiting_for = f"the first command for {missing or 'any joint'}"
+            self._logger.info(f"lockstep: waiting for {self.waiting_for}", throttle_duration_sec=10.0)
+            inbox.wait(SLICE, self._interrupted, lambda: inbox.answered and not answers.missing(everybody))
             self._resume()
             if self._interrupted():
                 return False
-            self._repeat()
-        self._resume()
-        self._started = True
+            if not inbox.answered or answers.missing(everybody):
+                answers.sent_again()
+                self._repeat()
+        self._started, self.waiting_for = True, ""
+        self._listeners = self._audience()[0]
         return True

@@ -145,11 +145,18 @@ def _run(scene, options, signals):
         signals.target = simulator_node
         if signals.received is not None:  # raised where Python drops exceptions, in a __del__ for instance
             return None
-        progress(f"{node.get_fully_qualified_name()} is up ({node.backend} backend)")
+        progress(f"{node.get_fully_qualified_name()} is up ({node.backend} backend{_reach(node)})")
         if options.ready is not None:
             options.ready(simulator_node)
         _compile_behind()
         return simulator_node.run(options.duration)
+
+
+def _reach(node):
+    """Who hears the node, where that is not what ROS 2 does by default."""
+    if node.backend != "embedded" or node.context.confined is None:
+        return ""
+    return ", for this machine alone: ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it to the network"
 
 
 def _simulator(scene, progress):

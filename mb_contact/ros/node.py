@@ -18,7 +18,7 @@ from typing import Any
 from mb_contact.errors import CommunicationError, DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import call_safely, spin_safely
 from mb_contact.ros.commands import TimeoutPolicy
-from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text
+from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text, unheard_text
 from mb_contact.ros.inputs import Inputs
 from mb_contact.ros.lockstep import SLICE, Lockstep
 from mb_contact.ros.memory import REBUILDS, give_memory_back
@@ -87,7 +87,7 @@ class SimulatorNode:
         self._failure = ""  #: why the simulation paused itself
         self._lockstep = Lockstep(
             self.options, self._inbox, self._interrupted, lambda: self._pacer.resume(self.simulator.time),
-            lambda: self._publish(force=True), self._logger,
+            self._publish_again, self._tell, lambda: (self.outputs.listeners(), self.inputs.senders()), self._logger,
         )  # fmt: skip
         self._step = None
         self._record = Summary()
@@ -135,7 +135,7 @@ class SimulatorNode:
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.unstamped, record.without_run = self._inbox.unstamped, self._inbox.without_run
         record.lockstep, record.failure = self.options.lockstep, self._failure
-        record.lockstep_timeouts = self._lockstep.timeouts
+        record.lockstep_timeouts, record.waiting_for = self._lockstep.timeouts, self._lockstep.waiting_for
         if (pushes := self.inputs.pushes) is not None:
             record.accepted_wrenches, record.rejected_wrenches = pushes.accepted, pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
@@ -212,6 +212,7 @@ class SimulatorNode:
             if time.monotonic() > due:
                 call_safely(self.node, "the look for foreign clients", self._look_for_foreign_clients)
                 call_safely(self.node, "the look for rivals", self._look_for_rivals)
+                call_safely(self.node, "the look for unheard controllers", self._look_for_unheard)
                 due = time.monotonic() + FOREIGN_SECONDS
 
     def _look_for_foreign_clients(self):
@@ -219,6 +220,13 @@ class SimulatorNode:
         if set(found) - set(self._record.foreign_clients):
             self._logger.warning(foreign_text(found))
         self._record.foreign_clients = found
+
+    def _look_for_unheard(self):
+        """In lockstep, where an answer is missing: controllers whose commands DDS does not hand over."""
+        found = self.inputs.unheard() if self._lockstep.waiting_for else []
+        if set(found) - set(self._record.unheard):
+            self._logger.warning(unheard_text(found))
+        self._record.unheard = found
 
     def _look_for_rivals(self):
         """Other simulators on these topics; twice in a row, since a publisher that is gone is forgotten late."""
@@ -283,6 +291,13 @@ class SimulatorNode:
     def _publish(self, force=False):
         self.outputs.publish(self._steps(), self.stamp(), self._step, force)
         self._diagnostics.publish(self._steps(), self.stamp())
+
+    def _publish_again(self):
+        self.outputs.publish(self._steps(), self.stamp(), self._step, again=True)
+        self._tell()
+
+    def _tell(self):
+        self._diagnostics.publish(self._steps(), self.stamp(), repeat=True)
 
     def _pace(self):
         # without its controller the simulation goes on in real time even when it could be faster
@@ -401,6 +416,7 @@ class SimulatorNode:
         """Take one time step while paused; the last one is published in any case."""
         self.inputs.ask_actuators()
         self._take_step(self._policy.effort(self.stamp() * 1e-9))
+        self._inbox.expect(self.stamp())
         self._publish(force=last)
         return self.whereabouts()
 

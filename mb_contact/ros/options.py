@@ -25,8 +25,9 @@ def _rate(topic):
 DESCRIPTIONS = {
     "lockstep": Description("wait for one command per control period"),
     "lockstep_timeout": Description(
-        "lockstep: wall seconds to wait for a command before the policy applies", True, 0.0, 3600.0
+        "lockstep: wall seconds to wait for a command before the policy applies; 0: without end", True, 0.0, 3600.0
     ),
+    "lockstep_joints": Description("lockstep: joints for which each state has to be answered, beside those commanded"),
     "wait_for_controller": Description("lockstep: stay at the first state until the first command"),
     "command_timeout": Description(
         "simulated seconds without a command before the policy applies; 0: never", True, 0.0, 3600.0
@@ -88,7 +89,10 @@ class NodeOptions:
         Wait for one command per control period.
     lockstep_timeout : float
         Wall seconds to wait for it; then the policy applies and the simulation goes on
-        in real time until a command comes again.
+        in real time until a command comes again.  0: wait without end.
+    lockstep_joints : list of str
+        Joints for which each state has to be answered from the first one on, beside those that are commanded: where
+        several controllers share a robot and may start long after one another.
     wait_for_controller : bool
         Lockstep only: stay at the first state until the first command.
     command_timeout : float
@@ -107,7 +111,7 @@ class NodeOptions:
     certificate_rate, tf_rate, diagnostics_rate : float
         Publishing rates [Hz], rounded to whole time steps; 0: never; negative: the scene's.
         Mass matrix and nonlinear effects follow ``operational_space_rate``.  In lockstep the joint
-        states, operational space and clock come every control period.
+        states, operational space and, unless its rate is 0, the clock come every control period.
     operational_space_constraints : str
         What the operational space obeys beside the tree: 'loops' (closures, gears, mimic joints), 'held' (these and
         joints that friction held in the last step), 'none'.
@@ -137,6 +141,7 @@ class NodeOptions:
 
     lockstep: bool = False
     lockstep_timeout: float = 1.0
+    lockstep_joints: list = field(default_factory=lambda: [""])
     wait_for_controller: bool = True
     command_timeout: float = 0.1
     command_timeout_policy: str = "hold"
@@ -203,6 +208,8 @@ RATES = (
     "planning_scene",
 )  # fmt: skip
 
+_OF_LOCKSTEP = ("joint_state", "operational_space")  #: what is answered there: every control period
+
 
 class Schedule:
     """Rates in whole time steps.
@@ -242,6 +249,7 @@ class Schedule:
         for name in RATES:
             rate = getattr(options, f"{name}_rate")
             rate = self._rates.get(f"{name}_rate", 100.0) if rate < 0.0 else rate
-            setattr(self, name, max(1, round(1.0 / (rate * self.time_step))) if rate > 0.0 else 0)
-        if options.lockstep:
-            self.joint_state = self.operational_space = self.clock = self.control
+            steps = max(1, round(1.0 / (rate * self.time_step))) if rate > 0.0 else 0
+            if options.lockstep and (name in _OF_LOCKSTEP or (name == "clock" and steps)):
+                steps = self.control
+            setattr(self, name, steps)

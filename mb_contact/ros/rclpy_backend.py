@@ -264,6 +264,11 @@ class RclpyNode(Node):
                    for client in self.get_publishers_info_by_topic(f"rq{name}Request", no_mangle=True))
         ]  # fmt: skip
 
+    def publishers_of(self, topic: str) -> tuple[int, int]:
+        """How many publish on a topic (its absolute name), and how many of them are best effort."""
+        found = [info.qos_profile.reliability for info in self.get_publishers_info_by_topic(topic)]
+        return len(found), found.count(ReliabilityPolicy.BEST_EFFORT)
+
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Wait for work at most ``timeout_sec`` seconds and do it."""
         if not self._closed and self.context.ok():

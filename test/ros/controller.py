@@ -30,7 +30,7 @@ class Controller:
         self.unaccompanied = dict.fromkeys(COMPANIONS, 0)
         self.latest = dict.fromkeys(COMPANIONS)
         self.last = None
-        self.command = None
+        self.command = self.run = None
         self.publisher = node.create_publisher(JOINT_STATE, "joint_commands", QoS(10))
         # the joint states first: that the others are still handed over earlier is what is tested
         node.create_subscription(JOINT_STATE, "joint_states", self.on_state, QoS(10))
@@ -51,8 +51,10 @@ class Controller:
                 late = latest is None and self.states < 100
                 self.unaccompanied[topic] += latest != stamp and not late
         self.last = stamp
-        if self.command is None:
+        if state.header.frame_id != self.run:
+            self.run = state.header.frame_id
             message = self.node.message_type(JOINT_STATE)()
+            message.header.frame_id = self.run
             message.name, message.effort = list(state.name), [0.0] * len(state.name)
             self.command = self.publisher.prepare(message)
             self.effort = self.command.array("effort")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.errors import CommunicationError
 from mb_contact.model.scene import Actuator, Scene, SceneModel
 from mb_contact.model.scene_parts import Motion
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
@@ -146,6 +147,110 @@ def test_a_late_answer_is_held_but_does_not_release_the_step():
     assert box.wait(0.0, lambda: False)
     box.expect(3_000)
     assert not box.wait(0.0, lambda: False)
+
+
+# --- lockstep: every command acts on the state that it answers, or not at all ------------------------
+def answer(names, effort, stamp, run=1, **fields):
+    message = command(names, effort, stamp, **fields)
+    message.header.frame_id = f"run {run}"
+    return message
+
+
+def waiting(stamp=0, **options):
+    box = inbox(lockstep=True, **options)
+    box.expect(stamp)
+    return box
+
+
+def stamped(data, stamp):
+    message = message_class("std_msgs/msg/Float64MultiArray")(data=[*divmod(stamp, 10**9), *data])
+    message.layout.data_offset = 2
+    return message
+
+
+ROUTES = {
+    "efforts": lambda box, stamp, value: box.on_joint_command(answer(NAMES, [value] * 3, stamp)),
+    "an array": lambda box, stamp, value: box.on_effort_command(stamped([value, value], stamp)),
+    "targets": lambda box, stamp, value: box.on_joint_command(answer(["a", "b"], [], stamp, velocity=[value] * 2)),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_the_first_state_answered_twice_does_not_answer_the_second(route):
+    """The race that let the simulator run steps ahead of its controller, without any load."""
+    servos, send = (np.ones(3, bool), np.ones(3, bool)), ROUTES[route]
+    box = CommandInbox(NAMES, np.array([True, False, True]), NodeOptions(lockstep=True), log(), servos)
+    first = 5_000_000 if route == "an array" else 0  # an array has no run, so that 0 is no stamp there
+    box.expect(first)
+    box.answers.sent_again()
+    send(box, first, 1.0)
+    assert box.wait(0.0, lambda: False)
+
+    def acting():
+        return [*box.held()[0], *box.take_targets()["velocities"].values()]
+
+    assert 1.0 in acting()
+    box.expect(first + 1_000_000)
+    send(box, first, 7.0)  # to the state that was sent again
+    assert not box.wait(0.0, lambda: False) and 7.0 not in acting() and (box.accepted, box.late) == (1, 0)
+    send(box, first + 2_000_000, 8.0)  # a clock of its own
+    assert not box.wait(0.0, lambda: False) and 8.0 not in acting() and box.rejected == 1
+    send(box, first + 1_000_000, 2.0)
+    assert box.wait(0.0, lambda: False) and 2.0 in acting()
+    send(box, first + 1_000_000, 9.0)  # the first answer to a state counts
+    assert 9.0 not in acting() and box.accepted == 2
+
+
+def test_without_a_stamp_a_command_answers_the_state_after_a_repeated_one_only_when_nothing_better_comes():
+    box = waiting()
+    box.answers.sent_again()
+    box.on_joint_command(command(["a"], [1.0]))  # echoes the stamp 0 alone, or has none
+    assert box.wait(0.0, lambda: False)
+    box.expect(1_000)
+    box.on_joint_command(command(["a"], [7.0]))
+    assert not box.wait(0.0, lambda: False) and box.held()[0][0] == 1.0
+    box.on_joint_command(command(["a"], [2.0], stamp=1_000))
+    assert box.wait(0.0, lambda: False) and box.held()[0][0] == 2.0
+    box.answers.sent_again()
+    box.expect(2_000)
+    box.on_joint_command(command(["a"], [3.0]))
+    assert not box.wait(0.0, lambda: False)
+    assert box.settle() and box.held()[0][0] == 3.0
+    box.expect(3_000)
+    box.on_joint_command(command(["a"], [4.0]))
+    assert box.wait(0.0, lambda: False)  # only after a state that was sent again
+
+
+def test_a_state_is_answered_when_every_joint_that_is_commanded_has_its_answer():
+    box = waiting(lockstep_joints=["c"])
+    box.on_joint_command(answer(["a"], [1.0], 0))
+    assert not box.wait(0.0, lambda: False) and box.answers.missing() == "c"
+    box.on_joint_command(answer(["a", "c"], [7.0, 2.0], 0))
+    assert box.wait(0.0, lambda: False) and list(box.held()[0]) == [1.0, 0.0, 2.0]
+    box.expect(1_000)
+    box.on_joint_command(answer(["c"], [3.0], 1_000))
+    assert not box.wait(0.0, lambda: False) and box.answers.missing() == "a"
+    box.on_joint_command(answer(["b"], [7.0], 0))  # of one that nobody has waited for: too late
+    assert box.late == 1 and not box.held()[0][1]
+    box.answers.give_up()
+    box.on_joint_command(answer(["c"], [4.0], 0))  # in real time the newest acts; but it is not c that is missed
+    assert box.held()[0][2] == 4.0 and not box.answers.back
+    box.on_joint_command(answer(["a"], [5.0], 0))
+    assert box.answers.back
+    with pytest.raises(CommunicationError, match="lockstep_joints: no joint 'elbow'; there are a, b, c"):
+        waiting(lockstep_joints=["elbow"])
+
+
+def test_nan_alone_is_no_command_and_no_fault():
+    """ros2_control sends it before its controllers are active."""
+    box = waiting()
+    for _ in range(3):
+        box.on_joint_command(command(["a", "b"], [math.nan] * 2))
+    assert (box.accepted, box.rejected) == (0, 0) and not box.wait(0.0, lambda: False)
+    assert box._logger.lines == ["what comes on joint_commands is not finite yet, NaN alone: no controller is active"]
+    box.on_joint_command(command(["a"], [1.0]))
+    box.on_joint_command(command(["a", "b"], [math.nan] * 2))
+    assert (box.accepted, box.rejected) == (1, 1)  # who has had commands is not starting
 
 
 def test_answers_from_before_a_reset_are_dropped():

@@ -8,9 +8,13 @@ from __future__ import annotations
 import json
 import signal
 
+import numpy as np
+import pytest
+
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
-from mb_contact.ros.qos import COMMAND_LOCKSTEP
+from mb_contact.ros.qos import COMMAND_LOCKSTEP, QoS
 from paths import ROOT
+from ros.fake_simulator import FakeSimulator
 from ros.support import JOINT_STATE, TRIGGER, Session
 
 
@@ -49,6 +53,120 @@ def test_waits_for_the_first_command_and_repeats_the_first_state():
         command = peer.joint_command(["joint_0"], [1.0])
         peer.send_until(commands, command, lambda: states and states[-1].header.stamp.nanosec >= 1_000_000)
         assert states[-1].effort[0] == 1.0
+
+
+@pytest.mark.parametrize("echoed", ["header", "stamp"])
+def test_commands_act_on_the_state_that_they_answer(echoed):
+    """The first state was sent again, and the second answer to it comes when the next state is waited for."""
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--joints", "2")
+        peer = ros.peer()
+        commands, states = peer.publisher("joint_commands"), peer.listen("joint_states")
+
+        def answer(state, effort):
+            message = peer.joint_command(state.name, [effort, effort])
+            message.header.stamp = state.header.stamp
+            message.header.frame_id = state.header.frame_id if echoed == "header" else ""
+            commands.publish(message)
+
+        def newest(number):
+            peer.until(lambda: any(state.header.stamp.nanosec == number * 1_000_000 for state in states))
+            return states[-1]
+
+        peer.until(lambda: len(states) >= 5)
+        first = states[0]
+        answer(first, 1.0)
+        second = newest(1)
+        answer(first, 40.0)
+        commands.publish(peer.joint_command(["nobody"], [1.0]))
+        node.wait_for("unknown joint 'nobody'")  # so what was sent before it has been looked at
+        answer(second, 2.0)
+        for number in range(2, 10):
+            answer(newest(number), number + 1.0)
+        newest(10)
+        acted = {state.header.stamp.nanosec // 1_000_000: state.effort[0] for state in states}
+        assert acted == {number: float(number) for number in range(11)}
+
+
+def test_two_controllers_are_waited_for_and_one_that_starts_again_finds_the_state():
+    """Each has a joint, and both processes begin when they like: every state is answered by both, none late."""
+    with Session() as ros:
+        node = ros.simulator(
+            "--lockstep", "--joints", "2", "--ros-args", "-p", "lockstep_timeout:=0.0", "-p",
+            "lockstep_joints:=[joint_0, joint_1]", "-p", "real_time_factor:=0.0", "-p", "diagnostics_rate:=1000.0",
+        )  # fmt: skip
+        watcher, left, right = ros.peer("watcher"), ros.peer("left"), ros.peer("right")
+        states = watcher.listen("joint_states", qos=QoS(2000))
+        reports = watcher.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", QoS(10))
+
+        def serve(peer, joint):
+            commands = peer.node.create_publisher(JOINT_STATE, "joint_commands", 10)
+
+            def answer(state):
+                row = list(state.name).index(joint)
+                message = peer.joint_command([joint], [1.0 + 0.5 * row - state.position[row]])
+                message.header = state.header
+                commands.publish(message)
+
+            peer.node.create_subscription(JOINT_STATE, "joint_states", answer, 10)
+
+        def number():
+            return states[-1].header.stamp.nanosec // 1_000_000 if states else -1
+
+        def told(words):
+            return any(words in report.status[0].message for report in reports)
+
+        serve(left, "joint_0")
+        node.wait_for("waiting for the first command for joint_1")
+        watcher.until(lambda: told("waiting for the first command for joint_1") and number() == 0)
+        serve(right, "joint_1")
+        watcher.until(lambda: number() >= 50)
+        left.close()
+        reports.clear()
+        watcher.until(lambda: told("waiting for the answer of joint_0"))
+        last = number()
+        serve(ros.peer("left"), "joint_0")
+        watcher.until(lambda: number() >= last + 50)
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0 and " 0 late;" in node.output() and " 0 lockstep timeouts" in node.output()
+    reference, found = FakeSimulator(2), {s.header.stamp.nanosec // 1_000_000: s for s in states}
+    for k in range(1, last + 50):
+        reference.step(np.array([1.0, 1.5]) - reference.joint_positions())
+        assert found[k].position.tobytes() == reference.joint_positions().tobytes(), k
+
+
+def test_a_best_effort_controller_is_told_that_it_is_not_heard():
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--joints", "2")
+        peer = ros.peer()
+        reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+        deaf = peer.node.create_publisher(JOINT_STATE, "joint_commands", QoS(10, reliable=False))
+        told = "a best-effort publisher of /joint_commands is not heard"
+        node.wait_for(told)
+        peer.until(lambda: reports and told in reports[-1].status[0].message)
+        assert "waiting for the first command" in reports[-1].status[0].message and reports[-1].status[0].level == 1
+        peer.node.destroy_publisher(deaf)
+        peer.until(lambda: told not in reports[-1].status[0].message)
+
+
+def test_a_controller_that_leaves_is_no_fault():
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--joints", "2", "--ros-args", "-p", "lockstep_timeout:=0.3")
+        controller = ros.controller(50)
+        assert controller.wait() == 0, controller.output()
+        node.wait_for("the controllers have left: going on in real time with policy 'hold'")
+        assert "no answer to the state" not in node.output()
+
+
+def test_without_a_clock_rate_there_is_no_clock():
+    """Two simulators in one domain in lockstep: a second clock would throw time back."""
+    with Session() as ros:
+        ros.simulator("--lockstep", "--joints", "2", "--ros-args", "-p", "clock_rate:=0.0")
+        peer = ros.peer()
+        clock, states = peer.listen("/clock", "rosgraph_msgs/msg/Clock"), peer.listen("joint_states")
+        ros.controller(10**9)
+        peer.until(lambda: len(states) > 200)
+        assert not clock
 
 
 def test_unstamped_commands_answer_the_newest_state():

@@ -17,7 +17,7 @@ from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.qos import QoS
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
-from ros.support import TIMEOUT, Session, wait_until
+from ros.support import TIMEOUT, TRIGGER, Session, wait_until
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 FIXED_PORT = (
@@ -318,6 +318,26 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
         peer.until(lambda: words in reports[-1].status[0].message)
         monkeypatch.undo()
         peer.until(lambda: words not in reports[-1].status[0].message)
+
+
+def test_requests_of_another_vendor_are_not_taken_for_ones_of_ours(monkeypatch):
+    """One that decodes by chance would have things done that nobody asked for."""
+    looked, own = [], services.Service.is_foreign
+
+    def is_foreign(service, handle):
+        looked.append(own(service, handle))
+        return looked[-1]
+
+    with Session() as ros, ros.running(FakeSimulator(1)) as node:
+        client = ros.peer().node.create_client(TRIGGER, "/sim/reset")
+        assert client.wait_for_service(TIMEOUT)
+        monkeypatch.setattr(services, "_CYCLONE", b"\x01\x0f")
+        monkeypatch.setattr(services.Service, "is_foreign", is_foreign)
+        client.call_async(client.Request())
+        wait_until(lambda: True in looked, "look at the client")
+        monkeypatch.undo()
+        assert client.call_async(client.Request()).wait(TIMEOUT)  # the same thread has left the first alone
+        assert node.outputs.run == 2
 
 
 def test_services_are_answered_behind_errors_of_the_look_around(monkeypatch, capfd):

@@ -87,6 +87,7 @@ class ActionServer:
         node.create_service(f"{action_type}_SendGoal", f"{place}/send_goal", self._send_goal)
         node.create_service("action_msgs/srv/CancelGoal", f"{place}/cancel_goal", self._cancel_goals)
         node.create_service(f"{action_type}_GetResult", f"{place}/get_result", self._get_result)
+        self._tell()
 
     def publish_feedback(self, goal: Goal, feedback: Any) -> None:
         """Send feedback of a goal."""

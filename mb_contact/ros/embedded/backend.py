@@ -16,6 +16,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.actions import ActionServer
 from mb_contact.ros.embedded.context import acquire_context
+from mb_contact.ros.embedded.graph import publishers_of
 from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
 from mb_contact.ros.embedded.messages import interface_class, stamp_ns, type_name_of
 from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
@@ -28,6 +29,7 @@ from mb_contact.ros.parameters import Description
 from mb_contact.ros.qos import QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
+_GREETING = 1.0  #: seconds between two looks for readers that latched topics have to be repeated for
 
 
 class EmbeddedNode:
@@ -70,6 +72,7 @@ class EmbeddedNode:
         self._closed = False
         self.undecodable = 0  #: messages that did not fit their type
         self._clock_source = None
+        self._greeted = 0.0
         self.context = acquire_context(environment)
         self._waiter = Waiter(self.context.participant)
         self._silent = True  # announced once, when all is there
@@ -85,8 +88,8 @@ class EmbeddedNode:
         self.context.add(self)
         if self.context.confined is False:
             self._logger.warning(
-                "this system does not bind sockets to the loopback device: forged packets from the network reach this "
-                "node's ports; let a firewall drop UDP from 7400 on (docs/ros_security.md)"
+                "this system has no packet filters for sockets: forged packets from the network reach this node's "
+                "ports; let a firewall drop UDP from 7400 on (docs/ros_security.md)"
             )
 
     # --- names, parameters, clock, log ------------------------------------------------------
@@ -224,6 +227,10 @@ class EmbeddedNode:
         """Services that clients of another DDS vendor call in vain."""
         return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.has_foreign_client()]
 
+    def publishers_of(self, topic: str) -> tuple[int, int]:
+        """How many publish on a topic (its absolute name), and how many of them are best effort."""
+        return publishers_of(self, topic)
+
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any]) -> Any:
         """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
         timer = Timer(timer_period_sec, callback, self._clock)
@@ -277,6 +284,10 @@ class EmbeddedNode:
         """
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         self._retire()
+        if time.monotonic() > self._greeted + _GREETING:
+            self._greeted = time.monotonic()
+            for publisher in list(self._publishers):
+                publisher.greet()
         if self._coroutines:  # they are not kept waiting
             self._ready.extend(self._waiter.samples(0.0)[0])
         while not self._ready and not self._closed and not self._coroutines:

@@ -60,7 +60,7 @@ class Context:
         self.participant: Any = None
         before = open_sockets()
         try:
-            self._domain = Domain(number, configuration) if configuration else None
+            self._domain = Domain(number, configuration)
             self.participant = DomainParticipant(number, Qos(Policy.Userdata(b"enclave=/;")))
         except DDSException as error:
             if self._domain is not None:

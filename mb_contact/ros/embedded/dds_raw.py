@@ -127,6 +127,14 @@ def writers_of(reader: Any) -> list[int]:
     return _listed(reader.get_matched_publications)
 
 
+def of_peer(ask: Any, handle: int) -> Any:
+    """What discovery knows of a matched reader or writer; None where it has just left."""
+    try:
+        return ask(handle)
+    except Exception:  # the wheel raises several kinds
+        return None
+
+
 def _listed(ask):
     """What the wheel lists; it counts before it lists, and raises IndexError where one more has come in between."""
     while True:

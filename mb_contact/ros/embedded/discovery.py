@@ -5,16 +5,25 @@
 
 | variable | meaning |
 |---|---|
-| ``ROS_DOMAIN_ID`` | 0 (default) to 232 |
+| ``ROS_DOMAIN_ID`` | 0 (default) to 232; it opens nothing |
 | ``ROS_AUTOMATIC_DISCOVERY_RANGE`` | LOCALHOST (default here), SUBNET, OFF, SYSTEM_DEFAULT |
 | ``ROS_STATIC_PEERS`` | addresses separated by ``;`` |
 | ``CYCLONEDDS_URI`` | used alone, or after the range when that is set too |
 
-Without any of them the node stays on this machine, on the loopback interface: nobody on
-the network may move a robot by default.
+Without any of them the node stays on this machine: nobody on the network may move a robot by
+default.  It meets every ROS 2 here, those that are told to stay here and those that look for others in
+the network, ROS's default: it announces itself on the loopback interface and, with packets that may not leave
+the machine (their time to live is 0), on the interface that these look at; and it takes in nothing that comes
+from elsewhere (:mod:`mb_contact.ros.embedded.confinement`).
+
+Whatever they say, endpoints of Fast DDS are matched by the names of their types alone: Fast DDS 3
+(ROS 2 Kilted and later) describes types that hold a sequence in a way that Cyclone DDS refuses.
 """
 
+import fcntl
 import os
+import socket
+import struct
 from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -22,8 +31,14 @@ from xml.sax.saxutils import quoteattr
 from mb_contact.errors import CommunicationError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
-_LOOPBACK = '<Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces>'
-_LOOPBACK_ONLY = f"<CycloneDDS><Domain><General>{_LOOPBACK}"
+_LOOPBACK = '<Interfaces><NetworkInterface address="127.0.0.1" multicast="true"/>'
+_NETWORK = '<NetworkInterface autodetermine="true"/>'
+_HERE = "</Interfaces><AllowMulticast>spdp</AllowMulticast><MulticastTimeToLive>0</MulticastTimeToLive>"
+_FLAGS, _ADDRESS = 0x8913, 0x8915  #: SIOCGIFFLAGS, SIOCGIFADDR of Linux
+_UP, _LOCAL, _PAIR, _MULTICAST = 0x1, 0x8, 0x10, 0x1000
+_FAST_DDS = "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"  #: its vendor's number
+_BEGINNING = f"<CycloneDDS><Domain>{_FAST_DDS}"
+_LOOPBACK_ONLY = f"{_BEGINNING}<General>{_LOOPBACK}"
 MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
 
 
@@ -48,7 +63,9 @@ def domain_id(environment: Mapping[str, str] | None = None) -> Any:
 
 
 def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
-    """Return the Cyclone DDS configuration text of this environment (empty: its defaults).
+    """Return the Cyclone DDS configuration of this environment: fragments and addresses of files, separated by commas.
+
+    What the user brings comes last, and so counts where it says something else.
 
     Raises
     ------
@@ -60,16 +77,13 @@ def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
     explicit = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").strip().upper()
     if not explicit and environment.get("ROS_LOCALHOST_ONLY") == "1":
         explicit = "LOCALHOST"
-    if uri and not explicit:
-        return uri
-    selected = explicit or "LOCALHOST"
+    selected = explicit or ("SYSTEM_DEFAULT" if uri else "LOCALHOST")
     if selected not in RANGES:
         raise CommunicationError(
             f"ROS_AUTOMATIC_DISCOVERY_RANGE is '{selected}'; it must be one of {', '.join(RANGES)}"
         )
     peers = [p.strip() for p in environment.get("ROS_STATIC_PEERS", "").split(";") if p.strip()]
-    parts = [_range_xml(selected, peers), uri]
-    return ",".join(part for part in parts if part)
+    return ",".join(filter(None, (_range_xml(selected, peers), uri)))
 
 
 def stays_here(configuration: str) -> bool:
@@ -79,13 +93,14 @@ def stays_here(configuration: str) -> bool:
 
 def _range_xml(selected, peers):
     if selected == "SYSTEM_DEFAULT":
-        return ""
+        return f"{_BEGINNING}</Domain></CycloneDDS>"
     general, discovery = "", "<ParticipantIndex>auto</ParticipantIndex>"
     discovery += "<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex>"
     if selected == "LOCALHOST":
-        if all(_is_loopback(peer) for peer in peers):  # otherwise the peers need the other interfaces
-            general += _LOOPBACK
-        general += "<AllowMulticast>false</AllowMulticast>"
+        if all(_is_loopback(peer) for peer in peers):
+            general += f"{_LOOPBACK}{_NETWORK if _has_network() else ''}{_HERE}"
+        else:  # the peers need the other interfaces
+            general += "<AllowMulticast>false</AllowMulticast>"
         peers = ["127.0.0.1", *peers]
     elif selected == "OFF":
         general += "<AllowMulticast>false</AllowMulticast>"
@@ -94,11 +109,26 @@ def _range_xml(selected, peers):
     if peers:
         discovery += "<Peers>" + "".join(f"<Peer address={quoteattr(p)}/>" for p in peers) + "</Peers>"
     return (
-        f"<CycloneDDS><Domain><General>{general}</General>"
+        f"{_BEGINNING}<General>{general}</General>"
         f"<Discovery>{discovery}</Discovery>"
         # by default a writer that closes waits 1 s for each reader that was killed and owes acknowledgements
         "<Internal><WriterLingerDuration>100ms</WriterLingerDuration></Internal></Domain></CycloneDDS>"
     )
+
+
+def _has_network():
+    """Whether this machine has an interface that a ROS 2 looks for others at, beside loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            asked = struct.pack("16s24x", name.encode())
+            try:
+                (flags,) = struct.unpack_from("H", fcntl.ioctl(probe, _FLAGS, asked), 16)
+                fcntl.ioctl(probe, _ADDRESS, asked)
+            except OSError:  # no address there
+                continue
+            if flags & (_UP | _LOCAL | _PAIR | _MULTICAST) == _UP | _MULTICAST:
+                return True
+    return False
 
 
 def _is_loopback(peer):

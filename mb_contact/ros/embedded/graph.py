@@ -1,11 +1,16 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which topics there are on the graph, from what DDS discovery has heard."""
+"""Which topics there are on the graph, and who publishes on one, from what DDS discovery has heard."""
 
 from typing import Any
 
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
+from cyclonedds.core import Policy
+
+from mb_contact.ros.embedded import dds_raw
+
+_MOST = 10_000  #: publishers of a domain
 
 
 class Topics:
@@ -27,6 +32,16 @@ class Topics:
             if name is not None and name.startswith("rt/"):
                 self._known.setdefault(name[2:], set()).add(_ros_type(type_name))
         return [(name, sorted(types)) for name, types in sorted(self._known.items())]
+
+
+def publishers_of(node: Any, topic: str) -> tuple[int, int]:
+    """How many publish on a topic (its absolute name) now, and how many of them are best effort."""
+    reader = BuiltinDataReader(node.context.participant, BuiltinTopicDcpsPublication)
+    try:
+        found = [end for end in reader.take(_MOST) if getattr(end, "topic_name", None) == f"rt{topic}"]
+    finally:
+        dds_raw.delete(reader)
+    return len(found), sum(end.qos[Policy.Reliability] == Policy.Reliability.BestEffort for end in found)
 
 
 def _ros_type(dds_type):

@@ -5,8 +5,8 @@
 
 A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; both are led by
 (client guid, sequence number), which the server echoes.  Other vendors put these into DDS's own
-sample identity: their requests do not decode here, and their clients wait for ever, exactly as with
-a real rmw_cyclonedds server.
+sample identity, which the wheel neither tells of nor lets one write: their requests are left alone, and their
+clients wait for ever, exactly as with a real rmw_cyclonedds server.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class Service(_Endpoint):
 
     def handle(self, data: Any, writer_handle: Any) -> None:
         """Answer one request, at the end of a coroutine where the callback is one, or once a future is there."""
+        if writer_handle not in self._met and self.is_foreign(writer_handle):
+            return  # its request begins otherwise: what fits by chance was not asked for
         header, body = unpack(data)
         request = deserialize(body, self._incoming)
         response = self._callback(request, message_class(self._outgoing)())
@@ -91,8 +93,12 @@ class Service(_Endpoint):
 
     def has_foreign_client(self) -> bool:
         """Whether a client of another DDS vendor is there, which waits in vain."""
-        clients = (_try(self.reader.get_matched_publication_data, h) for h in dds_raw.writers_of(self.reader))
-        return any(client is not None and not client.key.bytes.startswith(_CYCLONE) for client in clients)
+        return any(self.is_foreign(handle) for handle in dds_raw.writers_of(self.reader))
+
+    def is_foreign(self, writer_handle: int) -> bool:
+        """Whether a client is of another DDS vendor."""
+        client = dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle)
+        return client is not None and not client.key.bytes.startswith(_CYCLONE)
 
     def _answer(self, header, response, writer_handle):
         self._await_client(writer_handle)
@@ -104,10 +110,10 @@ class Service(_Endpoint):
         if writer_handle in self._met:
             return
         deadline = time.monotonic() + _CLIENT_SECONDS
-        identity = _identity(_try(self.reader.get_matched_publication_data, writer_handle))
+        identity = _identity(dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle))
         while identity is not None and time.monotonic() < deadline:
             readers = (
-                _try(self.writer.get_matched_subscription_data, handle)
+                dds_raw.of_peer(self.writer.get_matched_subscription_data, handle)
                 for handle in dds_raw.readers_of(self.writer)
             )
             if any(_identity(reader) == identity for reader in readers):
@@ -184,13 +190,6 @@ class Future:
     def wait(self, timeout: float | None = None) -> Any:
         """Block until the answer is there (another thread spins); returns whether it is."""
         return self._event.wait(timeout)
-
-
-def _try(function, handle):
-    try:
-        return function(handle)
-    except Exception:  # the wheel raises several kinds when the peer has just left
-        return None
 
 
 def _identity(endpoint):

@@ -6,6 +6,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from cyclonedds.core import Policy
+
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.cdr import Decoder
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
@@ -26,6 +28,7 @@ class Publisher:
         self.look_at, self.heard = 0.0, False  #: when to look for listeners again, and whether there were some
         self.dropped = 0  #: messages given up because a reliable reader hangs
         self.writer = node.context.writer(f"rt{topic_name}", idl_struct(type_name), writer_qos(qos, type_name))
+        self._last, self._met = b"", set()  # of a latched topic: what was sent, and the readers that were looked at
 
     def publish(self, message: Any) -> None:
         """Encode and send a message."""
@@ -36,8 +39,20 @@ class Publisher:
         """Send CDR bytes, padded to a multiple of 4; ``size`` without the padding."""
         if not dds_raw.write(self.writer, data):
             self.dropped += 1
+        if self.qos.latched and self.qos.depth == 1:
+            self._last = bytes(data)
         if self.tap is not None:
             self.tap(bytes(data[:size]))
+
+    def greet(self) -> None:
+        """Send what is latched again where a best-effort reader has come: DDS keeps nothing for those that are late."""
+        if not self._last:
+            return
+        readers = set(dds_raw.readers_of(self.writer))
+        new = (dds_raw.of_peer(self.writer.get_matched_subscription_data, at) for at in readers - self._met)
+        self._met = readers
+        if any(reader is not None and _takes_latched_at_best(reader.qos) for reader in new):
+            dds_raw.write(self.writer, self._last)
 
     def get_subscription_count(self) -> Any:
         """Return how many subscriptions are matched."""
@@ -75,3 +90,9 @@ class Subscription:
         if self.tap is not None:
             self.tap(data)
         self._callback(data if self._raw else self._decode(data))
+
+
+def _takes_latched_at_best(qos):
+    """Whether a reader is best effort and nevertheless expects what was sent before it came."""
+    reliability, durability = qos[Policy.Reliability], qos[Policy.Durability]
+    return reliability == Policy.Reliability.BestEffort and durability == Policy.Durability.TransientLocal

@@ -47,15 +47,19 @@ class Wrenches:
             frame = prefix + simulator.joint_wrenches.child_link(name)
             self._joints.append(_MeanWrench(make, topic, frame, np.zeros(6), take=take))
         self._outputs = [*self._contacts, *self._joints]
+        self._over = False  #: whether the interval has been told of; it may be once more, until the next step
 
     def go_on(self, former: Wrenches) -> None:
         """Take over the sums of an interval that began in another world, where the topic is the same."""
         sums = {output.topic: (output.total, output.steps) for output in former._outputs}
+        self._over = former._over
         for output in self._outputs:
             output.total[:], output.steps = sums.get(output.topic, (output.total, output.steps))
 
     def accumulate(self) -> None:
         """Add the wrenches of the step just taken."""
+        if self._over:
+            self.clear()
         if self._links:
             self._sums += self._simulator.contact_impulse(self._links)
         for output in self._contacts:
@@ -65,14 +69,15 @@ class Wrenches:
 
     def clear(self) -> None:
         """Start a new interval."""
+        self._over = False
         for output in self._outputs:
             output.clear()
 
     def publish(self, stamp: int) -> None:
         """Send the means of the interval."""
+        self._over = True
         for output in self._outputs:
             output.publish(stamp)
-            output.clear()
 
 
 class _MeanWrench:

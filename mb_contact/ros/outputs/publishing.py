@@ -123,12 +123,18 @@ class Outputs:
         if self._sensors is not None:
             self._sensors.close()
 
+    def listeners(self) -> int:
+        """How many subscriptions there are to all of this."""
+        return sum(publisher.get_subscription_count() for publisher in self.publishers)
+
     def publish_frames(self, stamp: int) -> None:
         """Show where everything is, between two states."""
         if self._schedule.tf:
             self._frames.publish(stamp)
 
-    def publish(self, step: Any, stamp: int, last: Any = None, force: bool = False) -> None:
+    def publish(
+        self, step: Any, stamp: int, last: Any = None, force: bool = False, again: bool = False
+    ) -> None:
         """Publish all that is due at this time step.
 
         Parameters
@@ -140,12 +146,15 @@ class Outputs:
         last : Step, optional
             Of the step that led here.
         force : bool
-            Publish everything again (a controller may have joined late).
+            Publish everything, due or not.
+        again : bool
+            Publish the same state once more (a controller may have joined late); nothing is measured anew.
         """
-        if stamp == self._sent and not force:
+        if stamp == self._sent and not (force or again):
             return
         self._sent = stamp
-        self._sensors.publish(step, stamp)
+        if not again:
+            self._sensors.publish(step, stamp)
         due = self._schedule
         for every, output, arguments in (
             (due.clock, self._clock, ()),
@@ -158,7 +167,7 @@ class Outputs:
             (due.operational_space, self._model, ()),
             (due.joint_state, self._joints, ()),
         ):
-            if every and (force or step % every == 0):
+            if every and (force or again or step % every == 0):
                 output.publish(stamp, *arguments)
                 if output is self._joints:
                     self.told = stamp

@@ -168,16 +168,26 @@ def test_discovery_follows_the_environment():
     default = domain_configuration({})
     assert default == domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "localhost"})
     assert default == domain_configuration({"ROS_LOCALHOST_ONLY": "1"})
-    assert 'address="127.0.0.1"' in default and "<AllowMulticast>false" in default
+    assert 'address="127.0.0.1"' in default and "<MulticastTimeToLive>0<" in default
     peers = {"ROS_STATIC_PEERS": "10.0.0.7;10.0.0.8"}
     assert "<Interfaces>" not in domain_configuration(peers)  # the peers are not on loopback
     assert '<Peer address="10.0.0.8"/>' in domain_configuration(peers)
-    assert domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"}) == ""
+    plain = domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"})
+    assert "General" not in plain and "Discovery" not in plain
     off = domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"} | peers)
     assert "ParticipantIndex>none" in off and "Peer" not in off
-    assert domain_configuration({"CYCLONEDDS_URI": "file:///c.xml"}) == "file:///c.xml"
+    assert domain_configuration({"CYCLONEDDS_URI": "file:///c.xml"}) == f"{plain},file:///c.xml"
+    assert all("<IgnoreTypeInformation>1.15<" in text for text in (default, plain, off))  # of Fast DDS
     both = {"CYCLONEDDS_URI": "file:///c.xml", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
     assert domain_configuration(both).endswith(",file:///c.xml")
+
+
+def test_the_wheel_tells_no_number_of_a_sample():
+    """Else services could answer clients on Fast DDS, and docs/ros.md has to say so."""
+    from cyclonedds.internal import SampleInfo
+
+    names = [field.name for field in dataclasses.fields(SampleInfo)]
+    assert "source_timestamp" in names and not [name for name in names if "sequence" in name or "identity" in name]
 
 
 # --- peers that we did not write ----------------------------------------------------------------------

@@ -1,0 +1,98 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The embedded node beside a stock rclpy on Fast DDS, ROS 2's default: both hear everything.
+
+rclpy comes from the wheels of this environment (``pip install ros-rclpy ros-common-interfaces ros-rmw-fastrtps-cpp``),
+from a sourced ROS 2, or from the environment of the interpreter that MB_CONTACT_RCLPY names, of another distribution.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import ros.contract as contract
+from ros.asking import set_parameters
+from ros.support import RANGE, Session, wait_until
+
+RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if find_spec("rclpy") else None)
+PEER = Path(__file__).with_name("plain_rclpy.py")
+SILENT_THERE = ("ros_gz_interfaces", "moveit_msgs", "simulation_interfaces", "tf2_msgs")  #: may be lacking
+
+pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy here: pip install the extra 'ros', or source a ROS 2")
+
+
+def rclpy_peer(ros, *arguments, **variables):
+    given = [f"{name}={value}" for name, value in {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp", **variables}.items()]
+    return ros.process("env", *given, RCLPY, "-u", PEER, *arguments)
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory):
+    """(session, process) of the contract's node, which simulates before any rclpy begins: all of them join late."""
+    with Session(**RANGE) as ros:
+        scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
+        yield ros, ros.node(scene, *contract.ARGUMENTS)
+
+
+def test_every_topic_is_heard(cell):
+    peer = rclpy_peer(cell[0], "listen")
+    assert peer.wait() == 0, peer.output()
+    heard = json.loads(peer.lines[-1])
+    expected = {t.name for t in contract.OUT if not t.asked and not t.type.startswith(SILENT_THERE)}
+    assert expected - {"/rosout", "/parameter_events"} <= set(heard) and min(heard.values()) > 0
+
+
+def test_parameter_events_are_heard(cell):
+    ros, _ = cell
+    listener, peer = rclpy_peer(ros, "events"), ros.peer()
+    events = peer.node.create_publisher("rcl_interfaces/msg/ParameterEvent", "/parameter_events", 10)
+    listener.wait_for("listening")
+    wait_until(lambda: events.get_subscription_count() >= 1, "the listener")
+    set_parameters(peer, marker_rate=20.0)
+    listener.wait_for('/cell/sim {"marker_rate": 20.0}')
+
+
+@pytest.mark.parametrize("range_", ["LOCALHOST", "a text", "a file"])
+def test_commands_act_and_a_restarted_node_is_met_again(tmp_path, range_):
+    """Also where the user brings a configuration of Cyclone DDS, which knows nothing of Fast DDS."""
+    general = '<General><Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces></General>'
+    peers = '<Discovery><ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="127.0.0.1"/></Peers></Discovery>'
+    text = f"<CycloneDDS><Domain>{general}{peers}</Domain></CycloneDDS>"
+    file = tmp_path / "cyclone.xml"
+    file.write_text(text)
+    with Session(**RANGE) as ros:
+        if range_ != "LOCALHOST":
+            del ros.env["ROS_AUTOMATIC_DISCOVERY_RANGE"]
+            ros.env["CYCLONEDDS_URI"] = text if range_ == "a text" else f"file://{file}"
+        for effort in ("1.5", "2.5"):
+            simulator = ros.simulator("--joints", "2")
+            peer = rclpy_peer(ros, "command", "joint_1", effort, **RANGE)
+            assert peer.wait() == 0 and peer.lines == [f"joint_1 has {effort}"], peer.output()
+            simulator.popen.kill()
+            simulator.wait()
+
+
+def test_a_node_and_a_ros_2_meet_where_nobody_has_set_a_variable():
+    """The first ``ros2 topic list`` beside the first node, whichever comes first."""
+    with Session() as ros:
+        early = rclpy_peer(ros, "topics")
+        ros.simulator("--joints", "2")
+        for peer in (early, rclpy_peer(ros, "topics")):
+            peer.wait_for("sees /joint_states")
+
+
+def test_lockstep_with_a_controller_on_fast_dds():
+    with Session(**RANGE) as ros:
+        simulator = ros.simulator("--lockstep", "--joints", "26", "--duration", "1")
+        peer = rclpy_peer(ros, "answer", 1001)
+        assert peer.wait() == 0, peer.output()
+        assert json.loads(peer.lines[-1]) == {"states": 1001, "gaps": 0}
+        assert simulator.wait() == 0, simulator.output()
+        assert " 0 late;" in simulator.output() and " 0 lockstep timeouts" in simulator.output()
