@@ -71,8 +71,9 @@ from mb_contact.types import (
     Contacts,
 )
 
-#: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first
-STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD = range(9)
+#: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
+#: contact is one of contact coordinates
+STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES = range(10)
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
 COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, ENDS, CHANGED, ROUND = range(9)  #: of Need.info
@@ -426,7 +427,7 @@ def _is_far(h, pair, n):
 @kernel
 def strikes(h, i):
     """Whether contact i is that of a pair that strikes."""
-    return h.need.info[COUNT] > 0 and _verdict_on(h.need, h.contacts.pair[i]) == STRIKES
+    return h.need.info[COUNT] > 0 and verdict_on(h.need, h.contacts.pair[i]) == STRIKES
 
 
 @kernel
@@ -545,7 +546,7 @@ def _exchange(h):
         end = i + 1
         while end < need.before.count[0] and need.before.pair[end] == need.before.pair[i]:
             end += 1
-        verdict = _verdict_on(need, need.before.pair[i])
+        verdict = verdict_on(need, need.before.pair[i])
         if verdict == MET or verdict == STRIKES:
             first, last = _met_of(need, need.before.pair[i])
             status = max(status, _append(h, need.met, first, last, count, True))
@@ -569,7 +570,7 @@ def _tell(need):
 
 
 @kernel
-def _verdict_on(need, pair):
+def verdict_on(need, pair):
     """The verdict on a pair; STANDS where it is not under review."""
     for k in range(need.info[COUNT]):
         if need.pair[k] == pair:

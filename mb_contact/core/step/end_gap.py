@@ -4,21 +4,23 @@
 """Where a step has ended, on the shapes themselves: the smallest distance of all pairs that were near in it.
 
 Two convex shapes are at least as far apart as any direction separates them.  The normal of the step's contact is such a
-direction, and at the new poses its separation has a closed form; only where it says that they overlap is the narrow
-phase asked, as for pairs that were left out of the step.  What an engine in Python would have to be asked for stays
-that bound.
+direction, and at the new poses its separation has a closed form; where it says that they overlap, and of pairs that
+were left out of the step, that of the narrow phase counts too.  What an engine in Python would have to be asked for
+stays that bound.  Of contacts that hardly move their rows tell the end.
 """
 
 import math
 
-from mb_contact.core.collision.meeting import answer, ask, separation_along
+from mb_contact.core.collision.meeting import ask, separation_along
+from mb_contact.core.handle import DT
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.by_need import COUNT, OUT, pose_of_shape
+from mb_contact.core.step.by_need import COUNT, MEAN, NO_SHAPES, OUT, pose_of_shape, verdict_on
 from mb_contact.core.tree.spatial import vector
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE
 
 ROUNDED = 1e-9  #: overlap up to which nothing is named [m]
+STILL = 1e-6  #: relative motion in a step up to which its second order is below rounding [m]
 
 
 @kernel
@@ -27,15 +29,37 @@ def measure_end(h):
     out, need, contacts = h.work.record, h.need, h.contacts
     out[PAIRS_MET], out[PAIRS_PASSED], out[PAIRS_HELD] = need.told[0], need.told[1], need.told[2]
     out[END_GAP], out[DEEPEST_PAIR] = math.inf, -1.0
-    last = -1
-    for i in range(contacts.count[0]):
-        pair = contacts.pair[i]
-        if pair != last:
-            _measure_pair(h, pair, i)
-            last = pair
+    i = 0
+    while i < contacts.count[0]:
+        end = i + 1
+        while end < contacts.count[0] and contacts.pair[end] == contacts.pair[i]:
+            end += 1
+        still, least = _hardly_moves(h, i, end)
+        if need.info[COUNT] > 0 and verdict_on(need, contacts.pair[i]) == NO_SHAPES:
+            still = True
+        elif still:
+            out[END_GAP] = min(out[END_GAP], least)
+        if not still:
+            _measure_pair(h, contacts.pair[i], i)
+        i = end
     for k in range(need.info[COUNT]):
         if need.verdict[k] == OUT:
             _ask_pair(h, need.pair[k], -math.inf)
+
+
+@kernel
+def _hardly_moves(h, first, last):
+    """(Whether a pair's contacts have moved so little that their rows tell the end, the least gap they tell [m])."""
+    dt, least = h.settings[DT], math.inf
+    if h.need.rule[MEAN] != 0.0 or h.sol.solved[0] == 0:
+        return False, least
+    for i in range(first, last):
+        change = dt * (h.sol.u[3 * i] - h.rows.offset[3 * i])
+        moved = max(abs(change), dt * max(abs(h.sol.u[3 * i + 1]), abs(h.sol.u[3 * i + 2])))
+        if moved > STILL or h.contacts.gap[i] + change < -ROUNDED:
+            return False, least
+        least = min(least, h.contacts.gap[i] + change)
+    return True, least
 
 
 @kernel
@@ -65,11 +89,10 @@ def _ask_pair(h, pair, bound):
     """The distance of a pair that the narrow phase tells; the bound where it would have to ask Python."""
     geoms, out = h.geoms, h.work.record
     _place(h, pair)
-    s = bound
-    if max(geoms.kind[geoms.pairs[pair, 0]], geoms.kind[geoms.pairs[pair, 1]]) == SHAPE_PLANE or not ask(
-        geoms, pair, h.need.poses
-    ):
-        s = max(s, answer(geoms, pair, h.need.poses)[1])
+    s, poses = bound, h.need.poses
+    x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    if max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE and ask(geoms, pair, poses) == 0:
+        s = max(s, separation_along(geoms, poses, x, y, vector(poses.witness, 0)))
     if -math.inf < s < out[END_GAP]:
         out[END_GAP] = s
         if s < -ROUNDED - _second_order(h, pair):
