@@ -16,6 +16,7 @@ from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impuls
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DRIVEN, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import HALVES, draft_contacts
+from mb_contact.core.step.by_need import ROUND, start_again
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.sleep import has_sleepers, hold_frames, hold_impulses
 from mb_contact.types import RUB, UPPER
@@ -58,6 +59,8 @@ def assemble(h):
         h.sol.q[i] += h.rows.offset[i]
         h.sol.r[i] = 0.0
     warm_impulses(h.contacts, h.frames, h.memory, h.friction.extra, h.friction.surfaces, h.sol.r)
+    if h.need.info[ROUND] > 0:
+        start_again(h)
     if has_sleepers(h):
         hold_impulses(h)
     for i in range(3 * h.contacts.count[0], n_rows):

@@ -91,7 +91,8 @@ ALIKE = 1e-4  #: angle that the normal may turn by then [rad], and three times t
 LEAST_WAY = 1e-6  #: of a pair in a step, for that [m]
 FAR = 1.0  #: way before two shapes meet, in sizes of the smaller one, from which they strike in the midst of the step,
 SIDEWAYS = 1e-3  #: and the part of it along the surfaces
-CURVED = 4.0  #: squares of the way over a shape's size by which free motion has to reach too far
+FLAT = 1.0 - 1e-10  #: cosine of that turn from which on the normal is that of a face
+CURVED = 0.7  #: squares of the way aside over a shape's size by which free motion has to reach too far elsewhere
 
 
 class Need(NamedTuple):
@@ -111,7 +112,8 @@ class Need(NamedTuple):
     found: Contacts  #: of one pair
     met: Contacts  #: of the moments of meeting
     before: Contacts  #: of the step's start
-    shift: Annotated[Reals, "c"]  #: ``work.gap_shift`` of those
+    impulse: Annotated[Reals, "c", 3]  #: their impulses in the first solution,
+    shift: Annotated[Reals, "c"]  #: ``work.gap_shift``
     bias: Annotated[Reals, "c", 3]  #: and ``work.row_bias``
     kin: Kinematics  #: bodies where the step ends
     q: Annotated[Reals, "nq"]
@@ -324,6 +326,16 @@ def _push(h, i):
 
 
 @kernel
+def _sag(h, i):
+    """Squares of the ways by which the pair of contact i moves aside in the step and turns [m^2]."""
+    a, b = h.geoms.pairs[h.contacts.pair[i], 0], h.geoms.pairs[h.contacts.pair[i], 1]
+    n, travel = vector(h.contacts.normal, i), h.buffers.travel
+    way = vector_sum(vector(travel, a), -1.0, vector(travel, b))
+    aside = vector_sum(way, -vector_dot(way, n), n)
+    return vector_dot(aside, aside) + travel[a, 3] * travel[a, 3] + travel[b, 3] * travel[b, 3]
+
+
+@kernel
 def _size(geoms, g):
     """Largest half length of a geometry [m]."""
     return max(geoms.size[g, 0], max(geoms.size[g, 1], geoms.size[g, 2]))
@@ -338,10 +350,11 @@ def _is_plain(h, i, n, s):
     mean, dt = h.need.rule[MEAN], h.settings[DT]
     before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
     too_far = -dt * (h.sol.q[3 * i] + mean * (before - (h.sol.q[3 * i] - h.rows.offset[3 * i])))  # without impulses
+    cosine = vector_dot(n, vector(h.contacts.normal, i))
     return (
-        (h.contacts.gap[i] <= TOUCHING or too_far > CURVED * way * way / size)
+        (h.contacts.gap[i] <= TOUCHING or cosine >= FLAT or too_far > CURVED * _sag(h, i) / size)
         and s <= -DEPTH * PUSHED * way
-        and vector_dot(n, vector(h.contacts.normal, i)) >= 1.0 - 0.5 * turn * turn
+        and cosine >= 1.0 - 0.5 * turn * turn
     )
 
 
@@ -533,7 +546,7 @@ def _exchange(h):
         for i in range(count):
             need.shift[i] = work.gap_shift[i]
             for c in range(3):
-                need.bias[i, c] = work.row_bias[i, c]
+                need.bias[i, c], need.impulse[i, c] = work.row_bias[i, c], h.sol.r[3 * i + c]
     info[ROUND] += 1
     if info[ROUND] > MOST_ROUNDS:
         for k in range(info[COUNT]):
@@ -557,6 +570,22 @@ def _exchange(h):
         i = end
     contacts.count[0] = count
     return TOO_MANY_CONTACTS if status > CONTACTS_CHANGED else CONTACTS_CHANGED
+
+
+@kernel
+def start_again(h):
+    """Warm impulses of a further round: those of the first solution."""
+    before, j = h.need.before, 0
+    count = before.count[0]
+    for i in range(h.contacts.count[0]):
+        pair, feature = h.contacts.pair[i], h.contacts.feature[i]
+        for k in range(count):
+            at = j + k if j + k < count else j + k - count
+            if before.pair[at] == pair and before.feature[at] == feature:
+                for c in range(3):
+                    h.sol.r[3 * i + c] = h.need.impulse[at, c]
+                j = at + 1
+                break
 
 
 @kernel
