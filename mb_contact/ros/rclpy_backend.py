@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The real rclpy behind the calls that the package uses, for a sourced ROS 2."""
+"""The real rclpy behind the calls that the package uses, of a sourced ROS 2 or from PyPI."""
 
 import importlib
 import inspect
@@ -34,8 +34,8 @@ try:
     from mb_contact.ros.rclpy_turns import Port, Turns
 except ImportError as _error:
     raise CommunicationError(
-        f"the rclpy backend needs a sourced ROS 2 ({_error}): source /opt/ros/<distro>/setup.bash, "
-        "or use backend='embedded'"
+        f"the rclpy backend needs ROS 2 ({_error}): source /opt/ros/<distro>/setup.bash, or pip install "
+        "'mb_contact[ros]', or use backend='embedded'"
     ) from None
 
 RESULT_SECONDS = 10  #: how long the result of an action's goal can be asked for; older releases of rclpy have 900
