@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worlds in Ray actors: the same bits as in one process, also where actors or a machine are lost; errors change nothing.
+"""Worlds in Ray actors: the same bits as in one process, also where actors or a machine are lost; refusals.
 
 The cluster has two nodes of one core each, so that each of two actors has a node of its own.
 """

@@ -22,7 +22,7 @@ def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = N
         Node name; ``--ros-args -r __node:=other`` overrides it.
     backend : str
         'rclpy' (of a sourced ROS 2 or from PyPI), 'embedded' (Cyclone DDS from PyPI), or 'auto': rclpy in a
-        sourced ROS 2, which sets AMENT_PREFIX_PATH.  The environment variable MB_CONTACT_ROS_BACKEND decides for 'auto'.
+        sourced ROS 2, which sets AMENT_PREFIX_PATH.  The variable MB_CONTACT_ROS_BACKEND decides for 'auto'.
     args : sequence of str, optional
         Command line with ``--ros-args``.
     namespace : str

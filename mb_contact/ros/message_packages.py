@@ -5,7 +5,7 @@
 
 rclpy comes from PyPI with the common interfaces only.  tf2_msgs, simulation_interfaces and what else
 ``embedded/definitions.py`` describes is written out as .msg, .srv and .action files, turned into C by rosidl's own
-generators, compiled into one library and put beside rclpy, for this Python only.  A package that is there already stays.
+generators, compiled into one library and put beside rclpy, for this Python.  A package that is there already stays.
 """
 
 from __future__ import annotations
@@ -120,9 +120,10 @@ class _Workshop:
         CommunicationError
             There is no C and C++ compiler, or it fails.
         """
-        compiler, library = shutil.which(os.environ.get("CC", "cc")), self._folder / LIBRARY
+        name, library = os.environ.get("CC") or "cc", self._folder / LIBRARY
+        compiler = shutil.which(name)
         if compiler is None:
-            raise CommunicationError("no C compiler 'cc' here: install one (Debian and Ubuntu: sudo apt install g++)")
+            raise CommunicationError(f"no C compiler '{name}' here: install one (Debian, Ubuntu: sudo apt install g++)")
         described = sorted(self._folder.rglob("*__description.c"))  # whose static names are the same in each
         sources: list[Path] = [*described]
         for kind in ("c", "cpp"):  # the others are two files for the compiler: it would read rclpy's headers for each
@@ -205,7 +206,8 @@ def make(prefix: Path | None = None, folder: Path | None = None) -> list[str]:
         library = shutil.copy(workshop.compile(), lib / LIBRARY)
         for package in packages:
             _install(Path(made) / "rosidl_generator_py" / package, folder / package)
-            for name in (folder / package / f"{package}_s__{_C}.so", *(lib / f"lib{package}__{s}.so" for s in _SUPPORTS)):
+            supports = [lib / f"lib{package}__{support}.so" for support in _SUPPORTS]
+            for name in (folder / package / f"{package}_s__{_C}.so", *supports):
                 name.unlink(missing_ok=True)
                 name.symlink_to(library)  # one library by all its names: it is loaded once
     return list(packages)

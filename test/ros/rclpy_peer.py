@@ -22,7 +22,6 @@ from mb_contact.ros.embedded.messages import deserialize, interface_class, messa
 from mb_contact.ros.embedded.services import Future
 from mb_contact.ros.rclpy_backend import message_class as class_of_rclpy
 
-
 #: What carries an action, by the ends of its types' names.
 CARRIERS = {"_SendGoal": "SendGoalService", "_GetResult": "GetResultService", "_FeedbackMessage": "FeedbackMessage"}
 

@@ -68,8 +68,9 @@ def _fields(kind, type_name):
 
     many, fields = {Nodetype.ARRAY: "array", Nodetype.SEQUENCE: "sequence"}, []
     for name, (node, detail) in fields_of(type_name):
-        inner, detail = detail[0] if node in many else (node, detail)
-        fields.append(_Field(normalize_fieldname(name), detail if inner == Nodetype.NAME else detail[0], many.get(node, "")))
+        inner, entry = detail[0] if node in many else (node, detail)
+        entry = entry if inner == Nodetype.NAME else entry[0]
+        fields.append(_Field(normalize_fieldname(name), entry, many.get(node, "")))
     return tuple(fields)
 
 
