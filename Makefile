@@ -94,8 +94,9 @@ $(VENV)/.ready-view: $(VENV)/.ready-run
 	@touch $@
 
 $(VENV)/.ready-ros: $(VENV)/.ready-run
-	@echo "Installing ROS 2's rclpy into $(VENV) (once)"
+	@echo "Installing ROS 2's rclpy into $(VENV) and making the messages that have no wheels (once)"
 	@$(PIP_INSTALL) --editable '.[ros]'
+	@$(BIN)/python -m mb_contact.ros.message_packages
 	@touch $@
 
 $(VENV)/.ready-test: $(SETUP_FILES) | $(BIN)/python

@@ -5,6 +5,7 @@
 
 import importlib
 import inspect
+import os
 import sys
 import threading
 import time
@@ -55,8 +56,9 @@ def message_class(type_name: str) -> Any:
         package, kind, name = parts
         return getattr(importlib.import_module(f"{package}.{kind}"), name)
     except (ValueError, ImportError, AttributeError):
+        made = "" if os.environ.get("AMENT_PREFIX_PATH") else " (python -m mb_contact.ros.message_packages makes some)"
         raise CommunicationError(
-            f"no type '{type_name}' in this ROS 2 installation; install the package {parts[0]}"
+            f"no type '{type_name}' in this ROS 2 installation; install the package {parts[0]}{made}"
         ) from None
 
 

@@ -106,7 +106,7 @@ def test_a_node_on_rclpy_says_once_what_it_does_not_publish_for_want_of_messages
     done = run_without(*gone)
     assert done.returncode == 0 and "simulated 0.100 s" in done.stderr, done.stderr
     for package, topics in zip(gone, ("/tf and /tf_static", "contacts", "planning_scene")):
-        assert done.stderr.count(f"install the package {package}; until then there is nothing on {topics}") == 1
+        assert done.stderr.count(f"(python -m mb_contact.ros.message_packages makes some); until then there is nothing on {topics}") == 1
     assert "no simulation_interfaces here" in done.stderr
 
 
