@@ -7,6 +7,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 SETUP_FILES := setup.py setup.cfg pyproject.toml package.xml
+MESSAGES := mb_contact/ros/message_packages.py $(wildcard mb_contact/ros/embedded/*definitions.py)
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -93,13 +94,13 @@ $(VENV)/.ready-view: $(VENV)/.ready-run
 	@$(PIP_INSTALL) --editable '.[viewer]'
 	@touch $@
 
-$(VENV)/.ready-ros: $(VENV)/.ready-run
+$(VENV)/.ready-ros: $(VENV)/.ready-run $(MESSAGES)
 	@echo "Installing ROS 2's rclpy into $(VENV) and making the messages that have no wheels (once)"
 	@$(PIP_INSTALL) --editable '.[ros]'
 	@$(BIN)/python -m mb_contact.ros.message_packages
 	@touch $@
 
-$(VENV)/.ready-test: $(SETUP_FILES) | $(BIN)/python
+$(VENV)/.ready-test: $(SETUP_FILES) $(MESSAGES) | $(BIN)/python
 	@echo "Installing mb_contact, its libraries and the test tools into $(VENV) (once; some minutes)"
 	@$(PIP_INSTALL) --editable '.[test]'
 	@$(BIN)/python -m mb_contact.ros.message_packages || echo "Tests that need these messages on rclpy are skipped"
