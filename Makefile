@@ -7,6 +7,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 SETUP_FILES := setup.py setup.cfg pyproject.toml package.xml
+MESSAGES := mb_contact/ros/message_packages.py $(wildcard mb_contact/ros/embedded/*definitions.py)
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -15,7 +16,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ifdef ROS_DISTRO
 unexport PYTHONPATH LD_LIBRARY_PATH AMENT_PREFIX_PATH
 endif
-unexport PYTHONHOME
+unexport PYTHONHOME RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
 # The short suite: files of every room that find most in their time.
 CHECK := $(addprefix test/, \
@@ -32,7 +33,7 @@ CHECK := $(addprefix test/, \
 
 help:
 	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
-	@echo "               VIEW=1 shows it in the browser too"
+	@echo "               VIEW=1 shows it in the browser too, BACKEND=rclpy runs it on ROS 2's own rclpy (from PyPI)"
 	@echo "make check     the short suite: at most 2 minutes once kernels are compiled"
 	@echo "make test      set up $(VENV), then run the test suite (ARGS=... goes to pytest, WORKERS=... says how many)"
 	@echo "make test-all  the same with the tests that take long"
@@ -44,8 +45,8 @@ help:
 	@echo "make clean     remove everything that these targets made, $(VENV) included"
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
-run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view)
-	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view)
+run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view) $(if $(filter rclpy,$(BACKEND)),$(VENV)/.ready-ros)
+	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view) $(if $(BACKEND),--backend $(BACKEND))
 
 check: $(VENV)/.ready-test
 	$(PYTEST) -m "not slow and not long" $(CHECK) $(ARGS)
@@ -93,10 +94,17 @@ $(VENV)/.ready-view: $(VENV)/.ready-run
 	@$(PIP_INSTALL) --editable '.[viewer]'
 	@touch $@
 
-$(VENV)/.ready-test: $(SETUP_FILES) | $(BIN)/python
+$(VENV)/.ready-ros: $(VENV)/.ready-run $(MESSAGES)
+	@echo "Installing ROS 2's rclpy into $(VENV) and making the messages that have no wheels (once)"
+	@$(PIP_INSTALL) --editable '.[ros]'
+	@$(BIN)/python -m mb_contact.ros.message_packages
+	@touch $@
+
+$(VENV)/.ready-test: $(SETUP_FILES) $(MESSAGES) | $(BIN)/python
 	@echo "Installing mb_contact, its libraries and the test tools into $(VENV) (once; some minutes)"
 	@$(PIP_INSTALL) --editable '.[test]'
-	@touch $(VENV)/.ready-run $(VENV)/.ready-view $@
+	@$(BIN)/python -m mb_contact.ros.message_packages || echo "Tests that need these messages on rclpy are skipped"
+	@touch $(VENV)/.ready-run $(VENV)/.ready-view $(VENV)/.ready-ros $@
 
 # Each refusal is one line that says what to do.
 define refuse

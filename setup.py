@@ -35,12 +35,18 @@ PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.3"]
+DISTRIBUTED = ["ray>=2.40"]
+# ROS 2 Kilted's rclpy; wheels exist for x86-64 Linux only.  What has none is made by mb_contact.ros.message_packages.
+ROS = [
+    f'{name}; platform_machine == "x86_64" and sys_platform == "linux"'
+    for name in ("ros-rclpy>=9.1", "ros-common-interfaces>=5.5", "ros-rmw-fastrtps-cpp>=9.3")
+]
 # Wheels exist for x86-64 only; cameras and lidars that see no mesh work without it.
 CAMERAS = ['embreex>=4.4; platform_machine == "x86_64"']
 # Eigen's headers, to build mb_contact/collision/coal_narrow.cpp where there is a C++ compiler.
 COMPILER = ["cmeel-eigen>=3.4,<4"]
 DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
-TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + COMPILER + DOCS + [
+TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + COMPILER + DOCS + DISTRIBUTED + ROS + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -132,7 +138,8 @@ setup(
         "cameras": CAMERAS,  # and lidars: rays against meshes
         "compiler": COMPILER,  # coal's narrow phase within the compiled step
         "docs": DOCS,
-        "distributed": ["ray>=2.40"],
+        "ros": ROS,  # backend rclpy without a sourced ROS 2
+        "distributed": DISTRIBUTED,
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },
     zip_safe=False,

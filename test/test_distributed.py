@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worlds in Ray actors: the same bits as in one process, also where actors are killed; errors that change nothing."""
+"""Worlds in Ray actors: the same bits as in one process, also where actors or a machine are lost; refusals.
+
+The cluster has two nodes of one core each, so that each of two actors has a node of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,49 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 
+from ray.cluster_utils import Cluster  # noqa: E402
+
 import mb_contact as mb  # noqa: E402
 from mb_contact.distributed import RESTARTS, RemoteWorlds, rollout  # noqa: E402
 
 SCENE = "package://mb_contact/config/box_stack.yaml"
-pytestmark = pytest.mark.slow
+NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
+#: A node whose process is gone counts as dead after four looks.
+LOOKS = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
 
 
-@pytest.fixture(scope="module", autouse=True)
+class Machines:
+    """The nodes of a cluster, of which all but the first may be lost."""
+
+    def __init__(self):
+        head = {**NODE, "include_dashboard": False, "_system_config": LOOKS}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self._others = []
+        self.add()
+        ray.init(address=self._cluster.address, log_to_driver=False)
+
+    def add(self):
+        """One more, for what runs on the one that is lost next."""
+        self._others.append(self._cluster.add_node(**NODE))
+
+    def lose(self):
+        """Kill the first that was added, with all that runs on it."""
+        self._cluster.remove_node(self._others.pop(0), allow_graceful=False)
+
+    def close(self):
+        ray.shutdown()
+        self._cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
 def cluster():
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
+    machines = Machines()
+    yield machines
+    machines.close()
 
 
 @pytest.fixture
-def pair():
+def pair(cluster):
     """The same five worlds, of velocities of their own, in one process and in two actors."""
     worlds, remote = mb.Worlds(SCENE, 5, threads=1), RemoteWorlds(SCENE, 5, actors=2)
     states = worlds.q.copy(), np.random.default_rng(0).uniform(-0.2, 0.2, worlds.v.shape)
@@ -55,6 +85,31 @@ def test_two_actors_of_which_one_is_killed_lose_nothing(pair):
     assert remote.restarts == 1
 
 
+def test_a_machine_that_is_lost_between_and_within_calls_takes_no_state_along(cluster):
+    """The states after a call are with the program that made it, whatever size they have."""
+    worlds, remote = mb.Worlds(SCENE, 20, threads=1), RemoteWorlds(SCENE, 20, actors=2)
+    states = worlds.q.copy(), np.random.default_rng(0).uniform(-0.2, 0.2, worlds.v.shape)
+    for w in (worlds, remote):
+        w.reset(None, states)
+        w.step(steps=5)
+    cluster.add()
+    cluster.lose()
+    for w in (remote, worlds):
+        w.step(steps=5)
+    assert_same(remote, worlds)
+    assert remote.restarts == 1
+    cluster.add()
+    loser = threading.Timer(0.1, cluster.lose)
+    loser.start()
+    for w in (remote, worlds):
+        w.step(steps=2000)  # longer than the node lives
+    loser.join()
+    assert_same(remote, worlds)
+    assert remote.restarts == 2
+    remote.close()
+
+
+@pytest.mark.slow
 def test_an_actor_that_is_killed_again_and_again_between_and_within_calls(pair):
     worlds, remote = pair
     for k in range(2):
@@ -73,6 +128,7 @@ def test_an_actor_that_is_killed_again_and_again_between_and_within_calls(pair):
     assert remote.restarts == 5
 
 
+@pytest.mark.slow
 def test_an_actor_that_is_always_lost_ends_the_call_in_one_sentence_and_all_are_as_before(pair, monkeypatch):
     worlds, remote = pair
     start = remote._start
@@ -94,6 +150,7 @@ def test_an_actor_that_is_always_lost_ends_the_call_in_one_sentence_and_all_are_
     assert_same(remote, worlds)
 
 
+@pytest.mark.slow
 def test_the_interface_is_that_of_worlds(pair):
     worlds, remote = pair
     for w in (remote, worlds):
@@ -121,7 +178,8 @@ def test_the_interface_is_that_of_worlds(pair):
     np.testing.assert_array_equal(mine.q, worlds.q)
 
 
-def test_a_controller_changes_its_data_far_away():
+@pytest.mark.slow
+def test_a_controller_changes_its_data_far_away(cluster):
     def push(time, world, q, v, effort, data):
         data[0] += time
 
@@ -134,6 +192,7 @@ def test_a_controller_changes_its_data_far_away():
     remote.close()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_refused_in_one_sentence_and_nothing_has_changed(pair):
     worlds, remote = pair
     for call, words in (
@@ -163,7 +222,8 @@ def test_what_cannot_be_is_refused_in_one_sentence_and_nothing_has_changed(pair)
         remote.step()
 
 
-def test_a_rollout_is_that_of_one_process_and_progress_is_told():
+@pytest.mark.slow
+def test_a_rollout_is_that_of_one_process_and_progress_is_told(cluster):
     scene, controls, done = mb.pendulum(2).scene(), np.random.default_rng(1).uniform(-1.0, 1.0, (5, 30, 2)), []
     start = [0.1, 0.2], [0.0, 0.0]
     far = rollout(scene, start, controls, progress=lambda k, n: done.append((k, n)))

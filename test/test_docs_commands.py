@@ -84,6 +84,7 @@ RUN = {
     "python examples/wheel_change.py": ("test/examples/test_wheel_controller.py", "wheel"),
     "python examples/wheel_in_process.py": ("test/examples/test_wheel_controller.py", "wheel_in_process"),
     "python -m mb_contact.model.scene_schema": ("test/model/test_scene_schema.py", "scene_schema"),
+    "python -m mb_contact.ros.message_packages": ("test/ros/test_message_packages.py", "packages.main()"),
     "python -m mb_contact.model.wheel": ("test/demo/test_wheel.py", "model.wheel"),
     "python -m mb_contact.surfaces.scene_schema": ("test/model/test_scene_schema.py", "scene_schema"),
     "make docs": ("test/test_docs_site.py", "sphinx"),

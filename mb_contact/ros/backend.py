@@ -21,8 +21,8 @@ def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = N
     name : str
         Node name; ``--ros-args -r __node:=other`` overrides it.
     backend : str
-        'rclpy' (a sourced ROS 2), 'embedded' (Cyclone DDS from PyPI), or 'auto': rclpy
-        where it can be imported.  The environment variable MB_CONTACT_ROS_BACKEND decides for 'auto'.
+        'rclpy' (of a sourced ROS 2 or from PyPI), 'embedded' (Cyclone DDS from PyPI), or 'auto': rclpy in a
+        sourced ROS 2, which sets AMENT_PREFIX_PATH.  The variable MB_CONTACT_ROS_BACKEND decides for 'auto'.
     args : sequence of str, optional
         Command line with ``--ros-args``.
     namespace : str
@@ -44,7 +44,9 @@ def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = N
     if backend not in BACKENDS:
         raise CommunicationError(f"unknown ROS backend '{backend}'; it must be one of {', '.join(BACKENDS)}")
     if backend == "auto":
-        backend = "rclpy" if importlib.util.find_spec("rclpy") else "embedded"
+        # wheels of rclpy that lie beside us are not what the user has sourced
+        sourced = os.environ.get("AMENT_PREFIX_PATH") and importlib.util.find_spec("rclpy")
+        backend = "rclpy" if sourced else "embedded"
     if backend == "rclpy":
         from mb_contact.ros.rclpy_backend import create_rclpy_node
 

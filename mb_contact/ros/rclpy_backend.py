@@ -1,10 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The real rclpy behind the calls that the package uses, for a sourced ROS 2."""
+"""The real rclpy behind the calls that the package uses, of a sourced ROS 2 or from PyPI."""
 
 import importlib
 import inspect
+import os
 import sys
 import threading
 import time
@@ -34,8 +35,8 @@ try:
     from mb_contact.ros.rclpy_turns import Port, Turns
 except ImportError as _error:
     raise CommunicationError(
-        f"the rclpy backend needs a sourced ROS 2 ({_error}): source /opt/ros/<distro>/setup.bash, "
-        "or use backend='embedded'"
+        f"the rclpy backend needs ROS 2 ({_error}): source /opt/ros/<distro>/setup.bash, or pip install "
+        "'mb_contact[ros]', or use backend='embedded'"
     ) from None
 
 RESULT_SECONDS = 10  #: how long the result of an action's goal can be asked for; older releases of rclpy have 900
@@ -55,8 +56,9 @@ def message_class(type_name: str) -> Any:
         package, kind, name = parts
         return getattr(importlib.import_module(f"{package}.{kind}"), name)
     except (ValueError, ImportError, AttributeError):
+        made = "" if os.environ.get("AMENT_PREFIX_PATH") else " (python -m mb_contact.ros.message_packages makes some)"
         raise CommunicationError(
-            f"no type '{type_name}' in this ROS 2 installation; install the package {parts[0]}"
+            f"no type '{type_name}' in this ROS 2 installation; install the package {parts[0]}{made}"
         ) from None
 
 

@@ -48,8 +48,10 @@ class Recorder:
     """
 
     def __init__(self, path: str, clock: Any) -> None:
-        type_store()  # names the remedy where rosbags is missing
-        from rosbags.rosbag2 import StoragePlugin, Writer
+        try:
+            from rosbags.rosbag2 import StoragePlugin, Writer
+        except ImportError as error:
+            raise CommunicationError(f"recording needs the 'rosbags' package ({error}): pip install rosbags") from None
 
         self.path = Path(path)
         self._clock = clock

@@ -9,6 +9,9 @@ A small scene stands for all: an arm with a sensor in its wrist presses a tool o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+import pytest
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 ARRAY = "std_msgs/msg/Float64MultiArray"
@@ -87,6 +90,18 @@ TOPICS = (
 )
 
 OUT = [topic for topic in TOPICS if topic.way == "out"]
+
+
+def installed(entries, backend="rclpy"):
+    """Those topics or services whose package this ROS 2 has; the embedded backend has all."""
+    return [entry for entry in entries if backend == "embedded" or find_spec(entry.type.partition("/")[0])]
+
+
+def need(entry, backend):
+    """Skip where this ROS 2 lacks the package of a topic or service."""
+    if not installed([entry], backend):
+        pytest.skip(f"this ROS 2 lacks {entry.type.partition('/')[0]}")
+
 
 _SIMULATION = (
     "ResetSimulation StepSimulation SetSimulationState GetSimulationState GetSimulatorFeatures GetEntities "

@@ -143,8 +143,8 @@ class Process:
 class Peer:
     """A node in the test's own process, spun by a thread; keeps what its subscriptions receive."""
 
-    def __init__(self, name, environment, namespace="", others=()):
-        self.node = EmbeddedNode(name, namespace, environment=environment)
+    def __init__(self, name, environment, namespace="", others=(), make=EmbeddedNode):
+        self.node = make(name, namespace, environment=environment)
         self._others = others
         self.changed = threading.Condition()
         self.received = {}
@@ -250,7 +250,10 @@ def foxglove_folder(config):
 
 def installed_program(package, name):
     """The path of a program of a ROS package; skips where that is not installed."""
-    index = pytest.importorskip("ament_index_python", reason="no sourced ROS 2 here")
+    if not os.environ.get("AMENT_PREFIX_PATH"):
+        pytest.skip("no sourced ROS 2 here")
+    import ament_index_python as index
+
     try:
         path = Path(index.get_package_prefix(package)) / "lib" / package / name
     except index.PackageNotFoundError:
@@ -267,12 +270,21 @@ def wait_until(condition, what, timeout=TIMEOUT):
         time.sleep(0.005)
 
 
+def installed_rmw(vendor):
+    """Whether the ROS 2 that is sourced, or that of the wheels beside us, has the middleware of a vendor."""
+    prefixes = (os.environ.get("AMENT_PREFIX_PATH") or sys.prefix).split(os.pathsep)
+    kind = Path("share", "ament_index", "resource_index", "rmw_typesupport", f"rmw_{vendor}_cpp")
+    return any((Path(prefix) / kind).is_file() for prefix in prefixes)
+
+
 #: A real ROS 2's variables with which its processes and those of the embedded backend hear each other.
 RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", **RANGE}
+VENDOR = "cyclonedds" if installed_rmw("cyclonedds") else "fastrtps"
+REAL = {"RMW_IMPLEMENTATION": f"rmw_{VENDOR}_cpp", **RANGE}
+HAS_RCLPY = find_spec("rclpy") is not None and find_spec("tf2_msgs") is not None
 BACKENDS = (
     "embedded",
-    pytest.param("rclpy", marks=pytest.mark.skipif(not find_spec("rclpy"), reason="no sourced ROS 2 here")),
+    pytest.param("rclpy", marks=pytest.mark.skipif(not HAS_RCLPY, reason="no rclpy with tf2_msgs here")),
 )
 
 
@@ -348,8 +360,11 @@ class Session:
             return create_node(name, backend)
 
     def peer(self, name="tester", namespace=""):
-        """Return a node in this process."""
-        peer = Peer(name, self.env, namespace, self._nodes)
+        """Return a node in this process, of the embedded backend wherever the services of a node answer that."""
+        make = EmbeddedNode
+        if self.env.get("RMW_IMPLEMENTATION", "").startswith("rmw_fastrtps"):
+            from ros.rclpy_peer import RclpyPeerNode as make
+        peer = Peer(name, self.env, namespace, self._nodes, make)
         self._open.append(peer)
         return peer
 

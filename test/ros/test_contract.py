@@ -25,13 +25,13 @@ ASKED_FOR = [topic for topic in SPEAKING if topic.reliable]  # what the independ
 
 
 # --- what the graph shows -------------------------------------------------------------------------
-def expected_endpoints():
+def expected_endpoints(backend):
     """{DDS topic: (type, hash)} of the writers and of the readers that the table implies."""
     writers, readers = {}, {}
-    for topic in contract.TOPICS:
+    for topic in contract.installed(contract.TOPICS, backend):
         side = readers if topic.way == "in" else writers
         side[f"rt{topic.name}"] = topic.type
-    for service in contract.SERVICES:
+    for service in contract.installed(contract.SERVICES, backend):
         readers[f"rq{service.name}Request"] = f"{service.type}_Request"
         writers[f"rr{service.name}Reply"] = f"{service.type}_Response"
     writers["ros_discovery_info"] = "rmw_dds_common/msg/ParticipantEntitiesInfo"
@@ -39,9 +39,9 @@ def expected_endpoints():
 
 
 @pytest.mark.parametrize("kind", ["writers", "readers"])
-def test_the_table_is_all_there_is(cell, kind):
+def test_the_table_is_all_there_is(cell, backend, kind):
     peer, node = cell
-    expected = expected_endpoints()[kind]
+    expected = expected_endpoints(backend)[kind]
     wait_until(lambda: set(expected) <= set(endpoints(peer, kind)), f"{kind} of the table")
     found = endpoints(peer, kind)
     if not node.own_words:  # rmw_cyclonedds reads what it writes, of chars where the embedded backend has bytes
@@ -57,9 +57,10 @@ def test_the_table_is_all_there_is(cell, kind):
 
 
 @pytest.mark.parametrize("topic", contract.TOPICS, ids=lambda topic: topic.name)
-def test_quality_of_service(cell, topic):
+def test_quality_of_service(cell, backend, topic):
     from cyclonedds.core import Policy
 
+    contract.need(topic, backend)
     peer, _ = cell
     kind, name = ("readers", f"rt{topic.name}") if topic.way == "in" else ("writers", f"rt{topic.name}")
     wait_until(lambda: name in endpoints(peer, kind), name)
@@ -272,7 +273,8 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("topic", SPEAKING, ids=lambda topic: topic.name)
-def test_topic_out(cell, topic):
+def test_topic_out(cell, backend, topic):
+    contract.need(topic, backend)
     peer, _ = cell
     if topic.name == "/parameter_events":
         assert set_parameters(peer, marker_scale=0.005)[0].successful

@@ -9,10 +9,11 @@ whose names are those of the last 4.
 """
 
 import array
+import re
 import struct
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from mb_contact.ros.embedded.messages import deserialize, fields_of, serialize
 
 _SIZES = {"bool": 1, "byte": 1, "char": 1, "octet": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
 _SIZES |= {"int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
+_OF_RCLPY = {"boolean": "bool", "float": "float32", "double": "float64"}  #: names of rclpy's own
 _ALIASES = {"byte": "uint8", "char": "uint8", "octet": "uint8"}
 _LETTERS = {"int64": "q", "uint64": "Q", "byte": "b", "octet": "b"}  #: of struct, where they are not NumPy's
 
@@ -47,38 +49,63 @@ def layout(message: Any, type_name: str) -> tuple[dict[str, tuple[int, np.dtype,
     return places, _walk(message, type_name, "", HEADER, places)
 
 
-def _walk(message, type_name, prefix, position, places):
+class _Field(NamedTuple):
+    """A field: the type of its entries (text, number or message), and "array" or "sequence" where it has many."""
+
+    name: str
+    type: str
+    many: str = ""
+
+
+@cache
+def _fields(kind, type_name):
+    """The fields of a class of messages; rclpy's tell their own, so that rosbags need not be there."""
+    told = getattr(kind, "get_fields_and_field_types", None)
+    if told is not None:
+        return tuple(_told(name, text) for name, text in told().items())
+    from rosbags.interfaces import Nodetype
     from rosbags.typesys.base import normalize_fieldname
 
-    for name, descriptor in fields_of(type_name):
-        name = normalize_fieldname(name)
-        position = _value(getattr(message, name), descriptor, f"{prefix}{name}", position, places)
+    many, fields = {Nodetype.ARRAY: "array", Nodetype.SEQUENCE: "sequence"}, []
+    for name, (node, detail) in fields_of(type_name):
+        inner, entry = detail[0] if node in many else (node, detail)
+        entry = entry if inner == Nodetype.NAME else entry[0]
+        fields.append(_Field(normalize_fieldname(name), entry, many.get(node, "")))
+    return tuple(fields)
+
+
+def _told(name, text):
+    """The field of rclpy's text: ``double``, ``string<9>``, ``pkg/Name``, ``sequence<double, 3>``, ``double[9]``."""
+    parts = re.fullmatch(r"(sequence<)?([\w/]+)(?:<\d+>)?(?:, \d+)?>?(\[\d+\])?", text)
+    element = _OF_RCLPY.get(parts[2], parts[2])
+    return _Field(name, element, "sequence" if parts[1] else "array" if parts[3] else "")
+
+
+def _walk(message, type_name, prefix, position, places):
+    for field in _fields(type(message), type_name):
+        position = _value(getattr(message, field.name), field, f"{prefix}{field.name}", position, places)
     return position
 
 
-def _value(value, descriptor, path, position, places):
-    from rosbags.interfaces import Nodetype
-
-    kind, detail = descriptor
-    if kind == Nodetype.NAME:
-        return _walk(value, detail, f"{path}.", position, places)
-    if kind == Nodetype.BASE:
-        return _base(value, detail[0], path, position, places)
-    element = detail[0]
-    if kind == Nodetype.SEQUENCE:
+def _value(value, field, path, position, places):
+    if not field.many:
+        return _single(value, field.type, path, position, places)
+    if field.many == "sequence":
         position = _align(position, 4) + 4
-    if element[0] == Nodetype.BASE and element[1][0] in _SIZES:
-        size = _SIZES[element[1][0]]
+    if field.type in _SIZES:
+        size = _SIZES[field.type]
         if len(value):
             position = _align(position, size)
-        places[path] = (position, _dtype(element[1][0]), len(value))
+        places[path] = (position, _dtype(field.type), len(value))
         return position + size * len(value)
     for i, item in enumerate(value):
-        position = _value(item, element, f"{path}.{i}", position, places)
+        position = _single(item, field.type, f"{path}.{i}", position, places)
     return position
 
 
-def _base(value, base, path, position, places):
+def _single(value, base, path, position, places):
+    if "/" in base:
+        return _walk(value, base, f"{path}.", position, places)
     if base == "string":
         return _align(position, 4) + 4 + len(value.encode()) + 1
     size = _SIZES[base]
@@ -190,16 +217,13 @@ class Decoder:
 
 def _builder(message, type_name, prefix, places):
     """The function from bytes to a message of the shape of this one; None where there is a field of a strange kind."""
-    from rosbags.typesys.base import normalize_fieldname
-
     slots = getattr(message, "__slots__", ())  # of rclpy's messages, whose properties check what is assigned
     parts = [(slot, partial(_constant, getattr(message, slot))) for slot in slots if not hasattr(message, slot[1:])]
-    for name, descriptor in fields_of(type_name):
-        name = normalize_fieldname(name)
-        read = _reader(getattr(message, name), descriptor, f"{prefix}{name}", places)
+    for field in _fields(type(message), type_name):
+        read = _reader(getattr(message, field.name), field, f"{prefix}{field.name}", places)
         if read is None:
             return None
-        parts.append((f"_{name}" if slots else name, read))
+        parts.append((f"_{field.name}" if slots else field.name, read))
     return partial(_built, type(message), parts)
 
 
@@ -215,21 +239,18 @@ def _constant(value, _data):
     return value
 
 
-def _reader(value, descriptor, path, places):
+def _reader(value, field, path, places):
     """The function from bytes to the value of a field; None for fields of a strange kind."""
-    from rosbags.interfaces import Nodetype
-
-    kind, detail = descriptor
-    if kind == Nodetype.NAME:
-        return _builder(value, detail, f"{path}.", places)
     if path in places:
-        return _number_reader(value, detail[0], *places[path])
-    if kind == Nodetype.BASE:
-        return partial(_constant, value)
-    if detail[0][0] == Nodetype.BASE:
+        return _number_reader(value, field.type, *places[path])
+    if "/" not in field.type:
+        if not field.many:
+            return partial(_constant, value)
         texts = tuple(value)
         return lambda data: list(texts)
-    readers = [_reader(item, detail[0], f"{path}.{i}", places) for i, item in enumerate(value)]
+    if not field.many:
+        return _builder(value, field.type, f"{path}.", places)
+    readers = [_builder(item, field.type, f"{path}.{i}.", places) for i, item in enumerate(value)]
     return None if None in readers else lambda data: [read(data) for read in readers]
 
 

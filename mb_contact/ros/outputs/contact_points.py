@@ -34,7 +34,7 @@ class Contacts:
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._make, self._options = make, options
         self._dt = simulator.time_step
-        self._publisher = make.publisher(CONTACTS, "contacts") if make.has(CONTACTS) else None
+        self._publisher = make.publisher(CONTACTS, "contacts") if make.has(CONTACTS, "contacts") else None
         self._shape: tuple[Any, ...] | None = None  #: of the message before: pairs of links and how many points
         self._filled: _FilledContacts | None = None
 

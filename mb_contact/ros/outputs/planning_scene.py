@@ -36,7 +36,7 @@ class PlanningScene:
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions, former: PlanningScene | None = None) -> None:
         self._make, self._simulator, self._frame = make, simulator, options.world_frame
-        self._publisher = make.publisher(TYPE, "planning_scene") if make.has(TYPE) else None
+        self._publisher = make.publisher(TYPE, "planning_scene") if make.has(TYPE, "planning_scene") else None
         self._told: dict[str, tuple] = {} if former is None else former._told  #: shapes and pose of each object
         self._listeners: int = 0 if former is None else former._listeners
         self._objects = _objects(simulator.world)

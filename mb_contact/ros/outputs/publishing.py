@@ -179,7 +179,7 @@ class _Maker:
     def __init__(self, node, publishers):
         self._node = node
         self._publishers = publishers
-        self._known, self.asked = {}, set()
+        self._known, self.asked, self._missing = {}, set(), set()
         self.logger = node.get_logger()
 
     def publisher(self, type_name, topic, qos=STATE):
@@ -202,11 +202,14 @@ class _Maker:
         self._publishers.remove(publisher)
         self._node.destroy_publisher(publisher)
 
-    def has(self, type_name):
-        """Whether this ROS has the type."""
+    def has(self, type_name, topics):
+        """Whether this ROS has the type; what is not published without it is said once."""
         try:
             self._node.message_type(type_name)
-        except CommunicationError:
+        except CommunicationError as error:
+            if topics not in self._missing:
+                self.logger.info(f"{error}; until then there is nothing on {topics}")
+            self._missing.add(topics)
             return False
         return True
 

@@ -13,6 +13,8 @@ from mb_contact.ros.runs import run_frame
 from mb_contact.simulation.interface import SceneSimulator
 from mb_contact.types import WORLD
 
+TF = "tf2_msgs/msg/TFMessage"
+
 
 class Description:
     """robot_description, latched."""
@@ -94,9 +96,9 @@ class JointStates:
 
 
 def _fixed_frames(make, simulator, options):
-    """Publish /tf_static once: where the robots that are welded to the world stand."""
-    publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
-    message = make.message("tf2_msgs/msg/TFMessage")
+    """The publisher of /tf_static and its message: where the robots that are welded to the world stand."""
+    publisher = make.publisher(TF, "/tf_static", LATCHED)
+    message = make.message(TF)
     for model in simulator.world.robot_models:
         root = model.link_names[0]
         if root in simulator.world.objects or root == options.world_frame:
@@ -109,7 +111,6 @@ def _fixed_frames(make, simulator, options):
         message.transforms.append(transform)
     for sensor in getattr(simulator.scene, "sensors", ()):
         message.transforms += _sensor_frames(make, simulator, options, sensor)
-    publisher.publish(message)
     return publisher, message
 
 
@@ -133,15 +134,19 @@ def _name_frames(transform, options, name):
 
 
 class ObjectFrames:
-    """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots."""
+    """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots.
+
+    Where this ROS has no tf2_msgs there is neither.
+    """
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._simulator, self._options = simulator, options
         self._has_links = isinstance(simulator, SceneSimulator)
         self._messages = {}
-        self._publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf")
-        self._make = make
-        self._static = _fixed_frames(make, simulator, options)
+        self._make, has_frames = make, make.has(TF, "/tf and /tf_static")
+        self._publisher = make.publisher(TF, "/tf") if has_frames else None
+        self._static = _fixed_frames(make, simulator, options) if has_frames else None
+        self.publish_static()
 
     def _names(self):
         """Frames to publish now."""
@@ -153,7 +158,7 @@ class ObjectFrames:
     def _message(self, names):
         """The prepared message of these frames."""
         if names not in self._messages:
-            prototype = self._make.message("tf2_msgs/msg/TFMessage")
+            prototype = self._make.message(TF)
             for name in names:
                 transform = self._make.message("geometry_msgs/msg/TransformStamped")
                 _name_frames(transform, self._options, name)
@@ -163,13 +168,14 @@ class ObjectFrames:
 
     def publish_static(self) -> None:
         """Send /tf_static (again: a recording has just begun)."""
-        publisher, message = self._static
-        publisher.publish(message)
+        if self._static is not None:
+            publisher, message = self._static
+            publisher.publish(message)
 
     def publish(self, stamp: int) -> None:
         """Send the poses."""
         names = self._names()
-        if not names:
+        if not names or self._publisher is None:
             return
         message = self._message(names)
         for i, name in enumerate(names):

@@ -35,7 +35,7 @@ class Sent:
 def make(sent):
     """What makes publishers and messages."""
     return SimpleNamespace(
-        publisher=lambda *_: sent, has=lambda _: True, message=lambda type_name: message_class(type_name)()
+        publisher=lambda *_: sent, has=lambda *_: True, message=lambda type_name: message_class(type_name)()
     )
 
 
