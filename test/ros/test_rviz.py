@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import mb_contact as mb
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
+from mb_contact.ros.outputs.robot import Description
 from mb_contact.ros.rviz import NAMED, configuration
 from paths import ROOT
 
@@ -81,15 +83,31 @@ def test_every_topic_is_the_nodes_with_a_quality_that_fits(name):
         assert publisher.type_name.endswith(f"/{kind}")
 
 
+def test_the_node_describes_every_robot():
+    scene, world, _ = made("wheel_nuts")
+    sent = {}
+
+    def publisher(_, topic, qos):
+        assert qos.latched
+        return SimpleNamespace(publish=lambda message: sent.__setitem__(topic, message.data))
+
+    make = SimpleNamespace(publisher=publisher, message=lambda _: SimpleNamespace(data=""))
+    Description(make, SimpleNamespace(world=world, robot_description="not this one"))
+    assert list(sent.values()) == [model.urdf for model in world.robot_models]
+    assert list(sent) == ["robot_description", *(f"robot_description_{i}" for i in (2, 3, 4))]
+    Description(make, SimpleNamespace(world=SimpleNamespace(robot_models=()), robot_description=""))
+    assert sent["robot_description"] == ""  # of a scene without robots
+
+
 def test_wrenches_and_sensors():
     scene, _, config = made("wheel_nuts")
     wrenches = of_class(config, "Wrench")
     assert [w["Topic"]["Value"] for w in wrenches] == [f"contact_wrenches/{k}" for k in scene.contact_wrench_links]
     _, _, config = made("watched_table")
     topics = {display["Topic"]["Value"]: display["Enabled"] for display in displays(config) if "Topic" in display}
-    on, off = {topic for topic, shown in topics.items() if shown}, {topic for topic, shown in topics.items() if not shown}
-    assert {"sensors/camera/image", "sensors/scanner", "sensors/rings"} <= on
-    assert {"sensors/camera/depth", "sensors/camera/points", "sensors/table_top/pressure"} == off
+    assert {"sensors/camera/image", "sensors/scanner", "sensors/rings"} <= {t for t, shown in topics.items() if shown}
+    off = {topic for topic, shown in topics.items() if not shown}
+    assert off == {"sensors/camera/depth", "sensors/camera/points", "sensors/table_top/pressure"}
     (points,) = [d for d in of_class(config, "PointCloud2") if d["Topic"]["Value"] == "sensors/camera/points"]
     assert points["Color Transformer"] == "RGB8"
 

@@ -121,7 +121,7 @@ class ContactMarkers:
         return (contact["link_a"], 1.0), (contact["link_b"], -1.0)
 
     def _way_out(self, link, point, direction):
-        """From a point of a link along a unit direction to beyond the link's box [m]; infinite of what has no extent."""
+        """From a point along a unit direction to beyond the link's box [m]; infinite of what has no extent."""
         if link not in self._boxes:
             return math.inf if self._boxes else 0.0
         position, quaternion = self._simulator.link_pose(link)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""contact_markers: arrows outside of what touches, as long as the scene lets one see them; cones where they are asked."""
+"""contact_markers: arrows outside of what touches, as long as the scene lets one see them; cones on demand."""
 
 from __future__ import annotations
 
