@@ -9,6 +9,7 @@ Topics are relative to rviz's namespace.  No ROS 2 is needed here.
 from __future__ import annotations
 
 import re
+import struct
 import tempfile
 from typing import Any
 
@@ -21,7 +22,8 @@ from mb_contact.ros.outputs.sensors import TOPICS, topic_name
 from mb_contact.ros.outputs.sizes import scene_box
 from mb_contact.ros.qos import LATCHED, STATE, QoS
 
-WINDOW = (1440, 900)  #: pixels
+WINDOW, PANEL = (1440, 900), 290  #: window, width of the panels [pixels]
+FRAME, MOST = 90, 0xFFFFFF  #: height of menu, tools and status line; Qt's greatest size [pixels]
 NAMED = 12  #: as many objects have their names beside them
 FEW_NEWTONS = 10.0  #: length of a wrench's arrow where nothing is free to move, whose weight would be the measure
 TOOLS = ("MoveCamera", "Select", "FocusCamera", "Measure")
@@ -56,8 +58,37 @@ def configuration(scene: Any, world: Any, frame_prefix: str = "", world_frame: s
             "Tools": [{"Class": f"rviz_default_plugins/{tool}"} for tool in TOOLS],
             "Views": {"Current": _view(0.5 * (low + high), size, world_frame)},
         },
-        "Window Geometry": {"Width": WINDOW[0], "Height": WINDOW[1]},
-    }
+        "Window Geometry": {
+            "Width": WINDOW[0], "Height": WINDOW[1], "Hide Left Dock": False, "Hide Right Dock": False,
+            "QMainWindow State": _docks(["Displays", *(d["Name"] for d in displays if _has_panel(d))]),
+        },
+    }  # fmt: skip
+
+
+def _has_panel(display):
+    """Whether a display has a panel of its own beside the scene."""
+    return display["Class"].endswith("/Image") and display["Enabled"]
+
+
+def _docks(panels):
+    """Where panels stand, one below the other at the left, in the hexadecimal digits of Qt's QMainWindow::saveState.
+
+    Without it Qt gives each panel the room that it would like, and what remains to the scene.
+    """
+    height = WINDOW[1] - FRAME
+    each, pack = height // len(panels), struct.pack
+    left = [_text(name) + pack(">B4i", 1, i * each, each, PANEL // 4, MOST) for i, name in enumerate(panels)]
+    area = pack(">4iBBi", 1, 0, PANEL, height, 0xFC, 2, len(panels))  # one area: at the left, from top to bottom
+    centre = pack(">2i4i", WINDOW[0] - PANEL, height, 4, 4, 8, 8)  # what remains, and whose the corners are
+    tools = pack(">B3i", 0xFC, 1, 2, 1) + _text("Tools") + pack(">B4i", 1, 0, -1, 0, 0)  # one line of them, on top
+    parts = [pack(">2iB", 0xFF, 0, 0xFD), area, *(b"\xfb" + panel for panel in left), centre, tools]
+    return b"".join(parts).hex()
+
+
+def _text(text):
+    """A string as Qt writes it."""
+    letters = text.encode("utf-16-be")
+    return struct.pack(">i", len(letters)) + letters
 
 
 def write_configuration(scene: Any, world: Any, frame_prefix: str = "") -> str:

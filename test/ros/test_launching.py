@@ -122,12 +122,14 @@ def test_launch_description_declares_what_it_says(path):
 
 @NEEDS_LAUNCH
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_launch_actions_can_be_made(path):
+def test_launch_actions_can_be_made(path, monkeypatch):
     """The processes of a launch with everything asked for; nothing is started."""
     from launch.actions import ExecuteProcess
 
     from launch import LaunchContext
+    from mb_contact.ros import launching
 
+    monkeypatch.setattr(launching, "has_package", lambda name: True)
     module = load(path)
     context = LaunchContext()
     urdf = {"urdf": str(ROOT / "urdf" / "dual_arm.urdf")} if path.name.startswith("simulator") else {}
@@ -140,7 +142,12 @@ def test_launch_actions_can_be_made(path):
     actions = module._actions(context)
     processes = [a for a in actions if isinstance(a, ExecuteProcess)]
     assert len(processes) >= (1 if urdf else 2)
-    if "lockstep" not in module.ARGUMENTS:
+    programs = [getattr(process, "node_package", None) for process in processes]
+    assert programs.count("rviz2") == 1 and programs.count("robot_state_publisher") == 1
+    if "controllers" in module.ARGUMENTS:
+        monkeypatch.setattr(launching, "has_package", lambda name: name != "controller_manager")
+        with pytest.raises(RuntimeError, match="not installed: controller_manager; sudo apt install ros-.*-controller-"):
+            module._actions(context)
         return
     context.launch_configurations["lockstep"] = "perhaps"
     with pytest.raises(RuntimeError, match="true or false"):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,6 +122,21 @@ def test_objects_alone_are_named():
     assert frames["Enabled"]
     _, world, config = made("bin_of_200")
     assert len(world.objects) > NAMED and not of_class(config, "TF")[0]["Enabled"]
+
+
+@pytest.mark.parametrize(
+    "name, panels", [("wheel_nuts", ["Displays"]), ("watched_table", ["Displays", "camera image"])]
+)
+def test_the_scene_has_two_thirds_of_the_window(name, panels):
+    """What Qt restores: the panels in one column at the left."""
+    window = made(name)[2]["Window Geometry"]
+    state = bytes.fromhex(window["QMainWindow State"])
+    marker, version, docks, areas, where, wide, high = struct.unpack_from(">2iB4i", state)
+    assert (marker, version, docks, areas, where) == (0xFF, 0, 0xFD, 1, 0)
+    assert (window["Width"] - wide) * high > 2 / 3 * window["Width"] * window["Height"]
+    assert [text.encode("utf-16-be") in state for text in (*panels, "Tools")] == [True] * (len(panels) + 1)
+    assert state.count(0xFB) == len(panels)
+    assert (window["Hide Left Dock"], window["Hide Right Dock"]) == (False, False)  # rviz reads memory without them
 
 
 @pytest.mark.parametrize("name", SCENES)
