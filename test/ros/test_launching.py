@@ -146,7 +146,7 @@ def test_launch_actions_can_be_made(path, monkeypatch):
     assert programs.count("rviz2") == 1 and programs.count("robot_state_publisher") == 1
     if "controllers" in module.ARGUMENTS:
         monkeypatch.setattr(launching, "has_package", lambda name: name != "controller_manager")
-        with pytest.raises(RuntimeError, match="not installed: controller_manager; sudo apt install ros-.*-controller-"):
+        with pytest.raises(RuntimeError, match="not installed: controller_manager; sudo apt install"):
             module._actions(context)
         return
     context.launch_configurations["lockstep"] = "perhaps"
