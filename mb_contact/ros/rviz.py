@@ -22,9 +22,9 @@ from mb_contact.ros.outputs.sensors import TOPICS, topic_name
 from mb_contact.ros.outputs.sizes import scene_box
 from mb_contact.ros.qos import LATCHED, STATE, QoS
 
-WINDOW, PANEL = (1440, 900), 290  #: window, width of the panels [pixels]
+WINDOW, PANEL = (1500, 960), 340  #: window, width of the panels (the least that Displays takes) [pixels]
 FRAME, MOST = 90, 0xFFFFFF  #: height of menu, tools and status line; Qt's greatest size [pixels]
-NAMED = 12  #: as many objects have their names beside them
+NAMED = 4  #: of as many objects at most axes and names are shown; those of more hide each other
 FEW_NEWTONS = 10.0  #: length of a wrench's arrow where nothing is free to move, whose weight would be the measure
 TOOLS = ("MoveCamera", "Select", "FocusCamera", "Measure")
 
@@ -60,24 +60,21 @@ def configuration(scene: Any, world: Any, frame_prefix: str = "", world_frame: s
         },
         "Window Geometry": {
             "Width": WINDOW[0], "Height": WINDOW[1], "Hide Left Dock": False, "Hide Right Dock": False,
-            "QMainWindow State": _docks(["Displays", *(d["Name"] for d in displays if _has_panel(d))]),
+            "QMainWindow State": _docks(displays),
         },
     }  # fmt: skip
 
 
-def _has_panel(display):
-    """Whether a display has a panel of its own beside the scene."""
-    return display["Class"].endswith("/Image") and display["Enabled"]
-
-
-def _docks(panels):
+def _docks(displays):
     """Where panels stand, one below the other at the left, in the hexadecimal digits of Qt's QMainWindow::saveState.
 
-    Without it Qt gives each panel the room that it would like, and what remains to the scene.
+    Without it Qt gives each panel the room that it would like, and what remains to the scene.  Every image has a panel,
+    and is off while that is hidden.
     """
-    height = WINDOW[1] - FRAME
-    each, pack = height // len(panels), struct.pack
-    left = [_text(name) + pack(">B4i", 1, i * each, each, PANEL // 4, MOST) for i, name in enumerate(panels)]
+    images = [(d["Name"], d["Enabled"]) for d in displays if d["Class"].endswith("/Image")]
+    panels, height, pack = [("Displays", True), *images], WINDOW[1] - FRAME, struct.pack
+    each = height // sum(shown for _, shown in panels)
+    left = [_text(name) + pack(">B4i", shown, 0, each, PANEL // 4, MOST) for name, shown in panels]
     area = pack(">4iBBi", 1, 0, PANEL, height, 0xFC, 2, len(panels))  # one area: at the left, from top to bottom
     centre = pack(">2i4i", WINDOW[0] - PANEL, height, 4, 4, 8, 8)  # what remains, and whose the corners are
     tools = pack(">B3i", 0xFC, 1, 2, 1) + _text("Tools") + pack(">B4i", 1, 0, -1, 0, 0)  # one line of them, on top
@@ -169,7 +166,7 @@ def _frames(world, frame_prefix, size):
     names = "|".join(re.escape(frame_prefix + name) for name in world.objects)
     few = 0 < len(world.objects) <= NAMED
     return _display("TF", "Frames of the objects", {
-        "Show Names": True, "Show Arrows": False, "Marker Scale": LONGEST * size,
+        "Show Names": True, "Show Arrows": False, "Marker Scale": 0.5 * size,
         "Filter (whitelist)": f"^({names})$",
     }, few)  # fmt: skip
 
@@ -178,6 +175,6 @@ def _view(centre, size, frame):
     focus = dict(zip("XYZ", np.round(centre, 3).tolist()))
     return {
         "Class": "rviz_default_plugins/Orbit", "Name": "Current View", "Target Frame": frame,
-        "Distance": round(1.2 * size, 3), "Yaw": 0.7, "Pitch": 0.4, "Focal Point": focus,
+        "Distance": round(1.4 * size, 3), "Yaw": 0.7, "Pitch": 0.4, "Focal Point": focus,
         "Near Clip Distance": round(0.01 * size, 4),
     }  # fmt: skip

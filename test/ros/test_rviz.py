@@ -119,23 +119,29 @@ def test_objects_alone_are_named():
     shown = re.compile(frames["Filter (whitelist)"])
     assert all(shown.search(f"left/{name}") for name in world.objects)
     assert not shown.search("left/left_finger_1") and not shown.search("world")
-    assert frames["Enabled"]
-    _, world, config = made("bin_of_200")
-    assert len(world.objects) > NAMED and not of_class(config, "TF")[0]["Enabled"]
+    for name in ("wheel_nuts", "dual_arm_lift", "bin_of_200", "pendulum_3"):
+        _, world, config = made(name)
+        assert of_class(config, "TF")[0]["Enabled"] == (0 < len(world.objects) <= NAMED), name
 
 
 @pytest.mark.parametrize(
-    "name, panels", [("wheel_nuts", ["Displays"]), ("watched_table", ["Displays", "camera image"])]
+    "name, shown, hidden",
+    [
+        ("wheel_nuts", ["Displays"], []),
+        ("watched_table", ["Displays", "camera image"], ["camera depth", "table_top pressure"]),
+    ],
 )
-def test_the_scene_has_two_thirds_of_the_window(name, panels):
+def test_the_scene_has_two_thirds_of_the_window(name, shown, hidden):
     """What Qt restores: the panels in one column at the left."""
     window = made(name)[2]["Window Geometry"]
     state = bytes.fromhex(window["QMainWindow State"])
     marker, version, docks, areas, where, wide, high = struct.unpack_from(">2iB4i", state)
     assert (marker, version, docks, areas, where) == (0xFF, 0, 0xFD, 1, 0)
     assert (window["Width"] - wide) * high > 2 / 3 * window["Width"] * window["Height"]
-    assert [text.encode("utf-16-be") in state for text in (*panels, "Tools")] == [True] * (len(panels) + 1)
-    assert state.count(0xFB) == len(panels)
+    for text, visible in [*((text, 1) for text in (*shown, "Tools")), *((text, 0) for text in hidden)]:
+        letters = text.encode("utf-16-be")  # the flag follows its panel's name
+        assert state[state.index(letters) + len(letters)] == visible, text
+    assert state.count(0xFB) == len(shown) + len(hidden)
     assert (window["Hide Left Dock"], window["Hide Right Dock"]) == (False, False)  # rviz reads memory without them
 
 

@@ -36,7 +36,7 @@ class ContactMarkers:
         self._make, self._options, self._simulator = make, options, simulator
         self._dt = simulator.time_step
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
-        self._drawn = {}  # markers on the screen by namespace
+        self._drawn = set()  # namespaces and numbers of the markers on the screen
         known = isinstance(simulator, SceneSimulator)
         self._friction = link_frictions(simulator.world) if known else {}
         self._boxes = link_boxes(simulator.world) if known else {}
@@ -54,12 +54,9 @@ class ContactMarkers:
         scale = self._scale(stamp, contacts)
         for i, contact in enumerate(contacts):
             markers += self._force(i, contact, scale)
-        counts = {}
-        for marker in markers:
-            counts[marker.ns] = counts.get(marker.ns, 0) + 1
-        for space, count in self._drawn.items():
-            markers += [self._gone(space, i) for i in range(counts.get(space, 0), count)]
-        self._drawn = counts
+        drawn = {(marker.ns, marker.id) for marker in markers}
+        markers += [self._gone(*old) for old in sorted(self._drawn - drawn)]
+        self._drawn = drawn
         for marker in markers:
             put_stamp(marker.header.stamp, stamp)
             marker.header.frame_id = self._options.world_frame
@@ -104,7 +101,9 @@ class ContactMarkers:
         """The arrow of a contact and, where that is asked for, the cone of all forces that friction allows."""
         force = contact["impulse"] / self._dt
         size = float(np.linalg.norm(force))
-        along = force / size if size > 0.0 else np.asarray(contact["normal"])
+        if scale * size < THICK * self._size:  # nothing but the black back of its head would be seen
+            return []
+        along = force / size
         ways = [self._way_out(link, contact["point"], s * along) for link, s in self._ends(contact)]
         sign = 1.0 if ways[0] <= ways[1] else -1.0  # the other link feels the opposite
         start = contact["point"] + sign * min(ways) * along

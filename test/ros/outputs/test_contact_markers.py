@@ -145,6 +145,21 @@ def test_what_no_longer_touches_is_taken_away():
     assert not drawn.screen
 
 
+def test_a_force_too_small_for_an_arrow_has_none():
+    """rviz draws an arrow without a length as a black disc."""
+    drawn = Drawn(boxes(0.1))
+    step = settled(drawn)
+    drawn.show(step)
+    assert len(drawn.arrows()) == 4
+    step.contacts["impulse"][1:3] = 0.0
+    drawn.show(step)
+    assert [number for space, number in sorted(drawn.screen) if space == "forces"] == [0, 3]
+    assert len(drawn.of("points")[0].points) == 4
+    step.contacts["impulse"][:] = 0.0
+    drawn.show(step, 50 * SECOND)
+    assert not drawn.of("forces")
+
+
 def test_sizes_of_links_and_scenes():
     scene = boxes(0.1, 0.3)
     wall = mb.model.Primitive("wall", "box", (10.0, 0.1, 10.0), mb.model.Pose((0.0, 3.0, 0.0)), "weld")
