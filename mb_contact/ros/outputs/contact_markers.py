@@ -20,6 +20,7 @@ POINT = "geometry_msgs/msg/Point"
 COLOURS = {"stick": (0.1, 0.8, 0.2), "slip": (1.0, 0.5, 0.0), "separate": (0.6, 0.6, 0.6)}  #: by a contact's state
 SIDES = 16  #: of a drawn friction cone
 LONGEST, THICK = 0.2, 0.008  #: of an arrow: length of the greatest force, diameter, both of the scene's diagonal
+NEARER = 0.5  #: the second link's arrow is drawn where its far side is nearer than so many times the first link's
 SECOND = 1e9  #: time constant with which the greatest force is forgotten [ns]
 _ARROW, _SPHERES, _TRIANGLES, _DELETE = 0, 7, 11, 2  #: visualization_msgs/Marker
 
@@ -27,9 +28,9 @@ _ARROW, _SPHERES, _TRIANGLES, _DELETE = 0, 7, 11, 2  #: visualization_msgs/Marke
 class ContactMarkers:
     """contact_markers (visualization_msgs/MarkerArray): points, force arrows, and with ``marker_cones`` friction cones.
 
-    Green: sticks, orange: slips, grey: separates.  An arrow shows the force on the link on whose far side it stands:
-    it begins beyond that link, outside of what touches.  Its length counts ``marker_scale``, or
-    where that is 0 the greatest force of about the last second, whose arrow is a fifth of the scene long.
+    Green: sticks, orange: slips, grey: separates.  An arrow shows the force on the first link, or on the second one
+    where that is much thinner, and begins beyond that link, outside of what touches.  ``marker_scale`` gives its
+    length; where that is 0 the greatest force of about the last second has an arrow of a fifth of the scene.
     """
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
@@ -105,8 +106,9 @@ class ContactMarkers:
             return []
         along = force / size
         ways = [self._way_out(link, contact["point"], s * along) for link, s in self._ends(contact)]
-        sign = 1.0 if ways[0] <= ways[1] else -1.0  # the other link feels the opposite
-        start = contact["point"] + sign * min(ways) * along
+        other = ways[1] < NEARER * ways[0]
+        sign = -1.0 if other else 1.0  # the other link feels the opposite
+        start = contact["point"] + sign * ways[other] * along
         marker = self._marker("forces", number, _ARROW)
         marker.points = [self._at(at) for at in (start, start + sign * scale * force)]
         marker.scale.x, marker.scale.y = 0.6 * THICK * self._size, 1.4 * THICK * self._size
