@@ -110,7 +110,7 @@ class TestContract(unittest.TestCase):
                 self.assertNotEqual(str(end.topic_type_hash), "INVALID")
 
     def test_every_output_arrives(self):
-        outputs = [topic for topic in TOPICS if topic.way == "out"]
+        outputs = [topic for topic in TOPICS if topic.way == "out" and not topic.asked]  # those come when asked
         for topic in outputs:
             self.ros.listen(topic.name, topic.type, topic.latched, reliable=topic.reliable)
         self.set(number("marker_scale", 0.004))  # /parameter_events
