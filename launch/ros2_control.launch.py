@@ -31,6 +31,7 @@ REMAPPINGS = {
 }
 #: what no controller moves yet must not fall meanwhile
 PARAMETERS = {"command_timeout_policy": "gravity_compensation"}
+PACKAGES = ("controller_manager", "joint_state_topic_hardware_interface", "robot_state_publisher")
 SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controller", "effort_controller")
 SECONDS = "600"  #: a switch waits for simulated time, which begins after the kernels were compiled on the first run
 ARGUMENTS = (
@@ -41,6 +42,7 @@ ARGUMENTS = (
 
 def _actions(context):
     launching.refuse_lockstep(context)
+    launching.require(*PACKAGES)
     robot, controllers = (find_resource(launching.text_of(context, name)) for name in ("robot", "controllers"))
     description = ParameterValue(Command(["xacro ", str(robot)]), value_type=str)
     simulated = {"use_sim_time": True}

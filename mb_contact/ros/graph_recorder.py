@@ -20,7 +20,7 @@ from mb_contact.ros.signals import give_back, take_signals
 _LOOK_EVERY = 0.2  #: seconds between two looks for new topics
 _DEEP = QoS(depth=500, reliable=False)  #: hears writers of either reliability
 _LATCHED = QoS(depth=10, latched=True)
-_LATCHED_TOPICS = ("robot_description", "tf_static")
+_LATCHED_TOPICS = ("robot_description", "tf_static")  #: beginnings of their names
 _CLOCK, _CLOCK_TYPE = "/clock", "rosgraph_msgs/msg/Clock"
 
 
@@ -98,7 +98,7 @@ class GraphRecorder:
         return ""
 
     def _follow(self, name, type_name):
-        latched = name.rsplit("/", 1)[1] in _LATCHED_TOPICS
+        latched = name.rsplit("/", 1)[1].startswith(_LATCHED_TOPICS)
         qos = _LATCHED if latched else _DEEP
         record = self._recorder.add_topic(name, type_name, qos)
         self._node.create_subscription(type_name, name, record, qos, raw=True)

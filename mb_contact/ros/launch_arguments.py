@@ -10,15 +10,15 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import yaml
 
-RVIZ = "package://mb_contact/config/mb_contact.rviz"
 TRUTHS = ("true", "false", "1", "0")
 
 #: name -> (default, text) of every argument that some launch file takes
 ARGUMENTS = {
-    "scene": ("", "scene file (YAML) or URDF or URDF to simulate, a path or package://"),
+    "scene": ("", "scene file (YAML) or URDF to simulate, a path or package://"),
     "urdf": ("", "robot (URDF or xacro) to simulate on a ground plane, instead of a scene"),
     "base": ("weld", "with urdf: weld (fixed to the world) or free (a floating base)"),
     "height": ("0.0", "with urdf: height of the robot's root above the ground [m]"),
@@ -33,7 +33,7 @@ ARGUMENTS = {
     "duration": ("", "simulated seconds after which everything ends; empty: until Ctrl-C"),
     "params_file": ("", "YAML file with parameters of the node; the arguments here win over it"),
     "rviz": ("false", "start rviz2 (needs the package rviz2)"),
-    "rviz_config": (RVIZ, "what rviz2 shows"),
+    "rviz_config": ("", "what rviz2 shows; empty: the scene's robots, objects, contacts, wrenches and sensors"),
     "view": ("false", "show the node in the browser too (needs viser: pip install 'mb_contact[viewer]')"),
     "record": ("", "MCAP file to record into"),
     "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
@@ -80,3 +80,19 @@ def write_scene(urdf: str, base: str = "weld", height: float = 0.0) -> Any:
     with tempfile.NamedTemporaryFile("w", prefix="mb_contact_", suffix=".yaml", delete=False) as stream:
         yaml.safe_dump(scene, stream)
     return stream.name
+
+
+def has_joints(urdf: str) -> bool:
+    """Whether robot_state_publisher has something to tell of a robot: it leaves floating joints to others."""
+    kinds = {joint.get("type") for joint in ElementTree.fromstring(urdf.encode()).findall("joint")}
+    return bool(kinds - {"floating"})
+
+
+def write_rviz(scene: str, frame_prefix: str) -> str:
+    """Write what rviz2 shows of a scene into a file of its own and return its path."""
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.world import build_world
+    from mb_contact.ros.rviz import write_configuration
+
+    loaded = load_scene(scene)
+    return write_configuration(loaded, build_world(loaded), frame_prefix)

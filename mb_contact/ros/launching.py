@@ -20,7 +20,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from mb_contact.model.resources import find_resource
-from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, chosen_backend, write_scene
+from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, chosen_backend, has_joints, write_rviz, write_scene
 
 STATE_PUBLISHER = "robot_state_publisher"
 _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for readers that have gone
@@ -82,6 +82,20 @@ def scene_of(context: Any) -> Any:
     return scene if scene else write_scene(urdf, text_of(context, "base"), number_of(context, "height"))
 
 
+def require(*packages: str) -> None:
+    """Refuse to start anything without these ROS packages.
+
+    Raises
+    ------
+    RuntimeError
+        Some are not installed.
+    """
+    missing = [name for name in packages if not has_package(name)]
+    if missing:
+        debian = " ".join(f"ros-$ROS_DISTRO-{name.replace('_', '-')}" for name in missing)
+        raise RuntimeError(f"not installed: {', '.join(missing)}; sudo apt install {debian}")
+
+
 def refuse_lockstep(context: Any) -> None:
     """For controllers that cannot answer state by state.
 
@@ -121,7 +135,7 @@ def simulation(
     -------
     list of launch actions
     """
-    namespace = text_of(context, "namespace")
+    namespace, prefix = text_of(context, "namespace"), text_of(context, "frame_prefix")
     with_controller = controller is not None and truth_of(context, "controller")
     lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
     simulator = _simulator(context, scene, namespace, lockstep, remappings, parameters)
@@ -129,7 +143,7 @@ def simulation(
     if state_publisher is False:
         pass  # the launch file starts its own
     elif _has_state_publisher(context):
-        actions += _state_publisher(scene, namespace, text_of(context, "frame_prefix"))
+        actions += _state_publishers(scene, namespace, prefix)
     elif truth_of(context, "state_publisher"):
         actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
     if with_controller and controller is not None:
@@ -138,9 +152,9 @@ def simulation(
         process = ExecuteProcess(cmd=command, name=name, output="screen", sigterm_timeout=_END_SECONDS)
         actions += [process, _ends_the_launch(process)]
     if truth_of(context, "rviz"):
-        actions.append(_rviz(text_of(context, "rviz_config"), namespace))
+        actions += _rviz(text_of(context, "rviz_config"), scene, namespace, prefix)
     if truth_of(context, "view"):
-        actions.append(_web_view(scene, namespace, remappings, text_of(context, "frame_prefix")))
+        actions.append(_web_view(scene, namespace, remappings, prefix))
     return actions
 
 
@@ -194,33 +208,42 @@ def _has_state_publisher(context):
     return truth_of(context, "state_publisher") and has_package(STATE_PUBLISHER)
 
 
-def _state_publisher(scene, namespace, prefix):
-    """robot_state_publisher for each robot of the scene, the second and later ones in a namespace of their own."""
+def _state_publishers(scene, namespace, prefix):
+    """robot_state_publisher for each robot of the scene that has joints; the node gives single links to /tf itself.
+
+    The node publishes the descriptions, so that each topic has one publisher.
+    """
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
 
     name = STATE_PUBLISHER
-    models = build_world(load_scene(scene)).robot_models
     actions = []
-    for index, model in enumerate(models):
+    for index, model in enumerate(build_world(load_scene(scene)).robot_models):
+        if not has_joints(model.urdf):
+            continue
         parameters = [{"robot_description": model.urdf, "use_sim_time": True, "frame_prefix": prefix}]
-        suffix = f"_{index + 1}" if index else ""
-        remappings = [("robot_description", f"robot_description{suffix}")]
+        own = f"{name}_{index + 1}" if index else name
+        remappings = [("robot_description", f"{own}/robot_description")]
         actions.append(
             Node(
-                package=name, executable=name, name=name + suffix, namespace=namespace, parameters=parameters,
+                package=name, executable=name, name=own, namespace=namespace, parameters=parameters,
                 remappings=remappings,
             )
         )  # fmt: skip
     return actions
 
 
-def _rviz(config, namespace):
+def _rviz(config, scene, namespace, prefix):
     if not has_package("rviz2"):
-        return LogInfo(msg="rviz:=true, but rviz2 is not installed: sudo apt install ros-$ROS_DISTRO-rviz2")
-    arguments = ["-d", str(find_resource(config))]
+        return [LogInfo(msg="rviz:=true, but rviz2 is not installed: sudo apt install ros-$ROS_DISTRO-rviz2")]
+    actions = []
+    if prefix and not prefix.endswith("/"):
+        actions.append(LogInfo(msg=f"frame_prefix:={prefix} must end in '/' for rviz2 to show the robots"))
+    config = str(find_resource(config)) if config else write_rviz(scene, prefix)
     parameters = [{"use_sim_time": True}]
-    return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
+    arguments = ["-d", config]
+    node = Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
+    return [*actions, node]
 
 
 def _web_view(scene, namespace, remappings, prefix):

@@ -207,3 +207,14 @@ def sanitise(text: str) -> Any:
 def snake_case(name: str) -> Any:
     """Return ``GetEntityState`` as ``get_entity_state``."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def description_topics(robots: Sequence[Any]) -> list[tuple[str, Any]]:
+    """(topic of its description, robot) of each robot.
+
+    Examples
+    --------
+    >>> description_topics(["arm", "wheel"])
+    [('robot_description', 'arm'), ('robot_description_2', 'wheel')]
+    """
+    return [(f"robot_description{f'_{i + 1}' if i else ''}", robot) for i, robot in enumerate(robots)]

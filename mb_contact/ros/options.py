@@ -68,7 +68,9 @@ DESCRIPTIONS = {
     ),
     "external_wrench_limit": Description("greatest component of an external wrench [N, N m]", True, 0.0, 1e9),
     "joint_wrench_joints": Description("joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output"),
-    "marker_scale": Description("length of a force arrow in contact_markers [m/N]", True, 0.0, 1e3),
+    "marker_scale": Description(
+        "length of a force arrow in contact_markers [m/N]; 0: as the scene's size lets one see it", True, 0.0, 1e3
+    ),
     "marker_cones": Description("draw friction cones in contact_markers", True),
     "resource_roots": Description(
         "folders and package:// addresses that requests may take robots and worlds from, beside those of mb_contact"
@@ -128,7 +130,7 @@ class NodeOptions:
     external_wrench_duration, external_wrench_limit : float, float
         Simulated seconds for which a message acts; greatest component that is accepted [N, N m].
     marker_rate, marker_scale, marker_cones : float, float, bool
-        Of contact_markers: rate [Hz], arrow length [m/N], whether cones are drawn.
+        Of contact_markers: rate [Hz], arrow length [m/N] or 0 for one that fits the scene, whether cones are drawn.
     planning_scene_rate : float
         At which planning_scene tells what has moved [Hz].
     reset_rewinds_time : bool
@@ -167,7 +169,7 @@ class NodeOptions:
     external_wrench_duration: float = 0.1
     external_wrench_limit: float = 1e4
     joint_wrench_joints: list = field(default_factory=lambda: [""])
-    marker_scale: float = 0.005
+    marker_scale: float = 0.0
     marker_cones: bool = False
     resource_roots: list = field(default_factory=lambda: [""])
     resource_limit: int = 1_000_000

@@ -157,7 +157,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     "external_wrench_duration": (0.1, True),
     "external_wrench_limit": (1e4, True),
     "joint_wrench_joints": (["sensor"], False),
-    "marker_scale": (0.005, True),
+    "marker_scale": (0.0, True),
     "marker_cones": (True, True),
     "resource_roots": ([""], False),
     "resource_limit": (1_000_000, False),

@@ -17,9 +17,8 @@ import yaml
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
-from mb_contact.ros.launch_arguments import ARGUMENTS, RVIZ, write_scene
+from mb_contact.ros.launch_arguments import ARGUMENTS, has_joints, write_rviz, write_scene
 from paths import ROOT
-from ros.fake_simulator import FakeSimulator
 
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 LAUNCH = importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros")
@@ -74,40 +73,6 @@ def test_the_node_knows_what_the_launch_files_set():
         assert option in parser.format_help()
 
 
-def rviz_topics(display):
-    for key in ("Topic", "Description Topic"):
-        if key in display:
-            yield display[key]["Value"], display[key]["Durability Policy"]
-
-
-def test_rviz_shows_topics_of_the_node():
-    pytest.importorskip("cyclonedds")
-    from mb_contact.ros.embedded.backend import EmbeddedNode
-    from mb_contact.ros.node import SimulatorNode
-    from ros.support import Session
-
-    simulator = FakeSimulator()
-    scene = load_scene(find_resource("package://mb_contact/config/dual_arm_lift.yaml"))
-    simulator.scene.contact_wrench_links = scene.contact_wrench_links
-    with Session() as ros:
-        node = EmbeddedNode("mb_contact", environment=ros.env)
-        outputs = SimulatorNode(node, simulator).outputs
-        offered = {publisher.topic_name: publisher.qos for publisher in outputs.publishers}
-        node.destroy_node()
-    config = yaml.safe_load(find_resource(RVIZ).read_text(encoding="utf-8"))
-    displays = config["Visualization Manager"]["Displays"]
-    shown = [topic for display in displays for topic in rviz_topics(display)]
-    assert {"robot_description", "contact_markers", "object_markers"} <= {name for name, _ in shown}
-    assert sum(name.startswith("contact_wrenches/") for name, _ in shown) == 6
-    for name, durability in shown:
-        qos = offered[f"/{name}"]
-        # a transient local reader gets nothing from a volatile writer
-        assert durability == "Volatile" or qos.latched, name
-    assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == "world"
-    (frames,) = [display["Frames"] for display in displays if display["Class"].endswith("/TF")]
-    assert set(frames) - {"All Enabled"} == set(build_world(scene).objects)
-
-
 @pytest.mark.parametrize("base, freedoms", [("weld", 26), ("free", 32)])
 def test_a_scene_around_a_robot(base, freedoms):
     path = Path(write_scene(str(ROOT / "urdf" / "dual_arm.urdf"), base, 0.5))
@@ -119,6 +84,24 @@ def test_a_scene_around_a_robot(base, freedoms):
     assert "ground" in world.geometry_names
     with pytest.raises(RuntimeError, match="weld or free"):
         write_scene("robot.urdf", "glued")
+
+
+def test_robots_whose_links_robot_state_publisher_can_tell():
+    """kdl_parser warns of each floating joint, and robot_state_publisher leaves it to the node all the same."""
+    world = build_world(load_scene(find_resource("package://mb_contact/config/wheel_nuts.yaml")))
+    assert [model.name for model in world.robot_models if has_joints(model.urdf)] == ["dual_arm"]
+    assert {"wheel", "nut_1", "nut_5"} <= set(world.objects)  # which the node puts into /tf
+    assert has_joints("<robot name='a'><joint name='b' type='fixed'/></robot>")
+
+
+def test_rviz_gets_a_file_of_its_own():
+    path = Path(write_rviz("package://mb_contact/config/wheel_change.yaml", "left/"))
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    finally:
+        path.unlink()
+    prefixes = [display.get("TF Prefix") for display in config["Visualization Manager"]["Displays"]]
+    assert prefixes.count("left") == 3
 
 
 def load(path):
@@ -139,12 +122,14 @@ def test_launch_description_declares_what_it_says(path):
 
 @NEEDS_LAUNCH
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_launch_actions_can_be_made(path):
+def test_launch_actions_can_be_made(path, monkeypatch):
     """The processes of a launch with everything asked for; nothing is started."""
     from launch.actions import ExecuteProcess
 
     from launch import LaunchContext
+    from mb_contact.ros import launching
 
+    monkeypatch.setattr(launching, "has_package", lambda name: True)
     module = load(path)
     context = LaunchContext()
     urdf = {"urdf": str(ROOT / "urdf" / "dual_arm.urdf")} if path.name.startswith("simulator") else {}
@@ -157,7 +142,12 @@ def test_launch_actions_can_be_made(path):
     actions = module._actions(context)
     processes = [a for a in actions if isinstance(a, ExecuteProcess)]
     assert len(processes) >= (1 if urdf else 2)
-    if "lockstep" not in module.ARGUMENTS:
+    programs = [getattr(process, "node_package", None) for process in processes]
+    assert programs.count("rviz2") == 1 and programs.count("robot_state_publisher") == 1
+    if "controllers" in module.ARGUMENTS:
+        monkeypatch.setattr(launching, "has_package", lambda name: name != "controller_manager")
+        with pytest.raises(RuntimeError, match="not installed: controller_manager; sudo apt install"):
+            module._actions(context)
         return
     context.launch_configurations["lockstep"] = "perhaps"
     with pytest.raises(RuntimeError, match="true or false"):

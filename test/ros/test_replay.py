@@ -15,6 +15,7 @@ from rosbags.highlevel import AnyReader
 
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.model.resources import find_resource
+from mb_contact.ros import QoS
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
 from mb_contact.ros.interventions import decode, do_again
 from mb_contact.ros.replay import Recording, _Player, read_recording, replay
@@ -253,16 +254,18 @@ def test_what_is_no_recording_is_refused(tmp_path):
         read_recording(tmp_path / "missing.mcap")
 
 
-@pytest.mark.parametrize("topics", [[], ["/joint_*", "/robot_description"]])
+@pytest.mark.parametrize("topics", [[], ["/joint_*", "/robot_description*"]])
 def test_record_writes_every_topic_or_those_asked_for(tmp_path, topics):
     path = tmp_path / "all.mcap"
     with Session() as ros:
         node = ros.simulator("--joints", "2")
+        peer = ros.peer()
+        second = peer.node.create_publisher("std_msgs/msg/String", "robot_description_2", QoS(1, latched=True))
+        second.publish(message_class("std_msgs/msg/String")(data="<robot name='wheel'/>"))
         more = ["--topics", *topics] if topics else []
         arguments = ("record", path, "--backend", "embedded", "--use-sim-time", *more)
         recorder = ros.process(sys.executable, "-m", "mb_contact.cli", *arguments)
         recorder.wait_for("recording /joint_states")
-        peer = ros.peer()
         peer.listen("joint_states")
         peer.next_messages("joint_states", 300)
         commands = peer.publisher("joint_commands")
@@ -279,8 +282,9 @@ def test_record_writes_every_topic_or_those_asked_for(tmp_path, topics):
         counts = {name: info.msgcount for name, info in reader.topics.items()}
         times = [time for _, time, _ in reader.messages()]
     if topics:
-        assert names == {"/joint_states", "/joint_commands", "/robot_description"}
+        assert names == {"/joint_states", "/joint_commands", "/robot_description", "/robot_description_2"}
     else:
         assert {"/joint_states", "/joint_commands", "/clock", "/tf", "/certificate", "/diagnostics"} <= names
-    assert counts["/joint_states"] >= 300 and counts["/robot_description"] == 1 and counts["/joint_commands"] > 50
+    assert counts["/joint_states"] >= 300 and counts["/joint_commands"] > 50
+    assert counts["/robot_description"] == counts["/robot_description_2"] == 1
     assert max(times) < 60_000_000_000  # simulated time

@@ -144,19 +144,22 @@ def test_forward_command_controllers_efforts_arrive_unchanged(robot):
 
 
 def test_the_broadcaster_tells_what_the_simulator_measured(robot):
-    """joint_states of the broadcaster are the simulator's, bit for bit: nothing echoes a command."""
+    """joint_states of the broadcaster are the simulator's, bit for bit: nothing echoes a command.
+
+    joint_state_topic_hardware_interface copies a message while the next one takes its place: now and then what it tells
+    is partly of one state and partly of the next.  An effort that echoed its command would be of another state always.
+    """
     robot.peer.next_messages("joint_states", 50)
-    measured = {(*state.position, *state.effort) for state in robot.states[-5000:] for state in [ordered(state)]}
-    told = [ordered(state) for state in robot.broadcast[-40:-10]]
-    assert sum((*state.position, *state.effort) in measured for state in told) >= 25
+    measured = np.array([numbers(state) for state in robot.states[-5000:]])
+    same = [measured == numbers(state) for state in robot.broadcast[-40:-10]]
+    assert all((equal[:-1] | equal[1:]).all(axis=1).any() for equal in same)
+    assert sum(equal.all(axis=1).any() for equal in same) > len(same) / 2
 
 
-def ordered(state):
-    """A joint state with its joints in alphabetical order."""
+def numbers(state):
+    """Positions, then efforts of a joint state, its joints in alphabetical order."""
     order = np.argsort(list(state.name))
-    state.name = [state.name[i] for i in order]
-    state.position, state.effort = np.asarray(state.position)[order], np.asarray(state.effort)[order]
-    return state
+    return np.concatenate((np.asarray(state.position)[order], np.asarray(state.effort)[order]))
 
 
 def test_the_manager_may_restart(robot):

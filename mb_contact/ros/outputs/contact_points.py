@@ -1,25 +1,19 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contact points of the last step: for programs (ros_gz_interfaces/Contacts) and for rviz (markers)."""
+"""The contact points of the last step for programs: ros_gz_interfaces/Contacts."""
 
-import math
 from typing import Any
 
 import numpy as np
 
-from mb_contact.model.pairs import link_frictions
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import wanted
 from mb_contact.ros.outputs.fields import filled, put_stamp
-from mb_contact.simulation.interface import SceneSimulator
 from mb_contact.simulation.results import CONTACT_DTYPE
 
 CONTACTS = "ros_gz_interfaces/msg/Contacts"
-VECTOR, POINT_TYPE = "geometry_msgs/msg/Vector3", "geometry_msgs/msg/Point"
-COLOURS = {"stick": (0.1, 0.8, 0.2), "slip": (1.0, 0.5, 0.0), "separate": (0.6, 0.6, 0.6)}  #: by a contact's state
-POINT = 0.008  #: diameter of a drawn point [m]
-SIDES = 16  #: of a drawn friction cone
+VECTOR = "geometry_msgs/msg/Vector3"
 _LINK = 3  #: ros_gz_interfaces/Entity LINK
 
 
@@ -114,94 +108,6 @@ class _FilledContacts:
         for path in self._stamps:
             self._message.stamp(path, stamp)
         self._message.publish()
-
-
-class ContactMarkers:
-    """contact_markers (visualization_msgs/MarkerArray): points, force arrows, and with ``marker_cones`` friction cones.
-
-    Green: sticks, orange: slips, grey: separates.  Arrows begin at the point and show the force on the first link.
-    """
-
-    def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
-        self._make, self._options = make, options
-        self._dt = simulator.time_step
-        self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
-        self._drawn = {}  # markers on the screen by namespace
-        self._friction = link_frictions(simulator.world) if isinstance(simulator, SceneSimulator) else {}
-
-    def publish(self, stamp: int, last: Any) -> None:
-        """Send the contacts of the step that led to the state stamped ``stamp``."""
-        if not wanted(self._publisher):
-            return
-        contacts = () if last is None else last.contacts
-        message = self._make.message("visualization_msgs/msg/MarkerArray")
-        markers = [self._points(contacts)]
-        markers += [self._arrow(i, contact) for i, contact in enumerate(contacts)]
-        if self._options.marker_cones:
-            markers += [self._cone(i, contact) for i, contact in enumerate(contacts)]
-        counts = {}
-        for marker in markers:
-            counts[marker.ns] = counts.get(marker.ns, 0) + 1
-        for space, count in self._drawn.items():
-            markers += [self._gone(space, i) for i in range(counts.get(space, 0), count)]
-        self._drawn = counts
-        for marker in markers:
-            _head(marker.header, stamp, self._options.world_frame)
-        message.markers = markers
-        self._publisher.publish(message)
-
-    def _marker(self, space, number, kind):
-        marker = self._make.message("visualization_msgs/msg/Marker")
-        marker.ns, marker.id, marker.type = space, number, kind
-        marker.pose.orientation.w = 1.0
-        return marker
-
-    def _gone(self, space, number):
-        marker = self._marker(space, number, 0)
-        marker.action = 2  # DELETE
-        return marker
-
-    def _points(self, contacts):
-        marker = self._marker("points", 0, 7)  # SPHERE_LIST
-        if not len(contacts):
-            marker.action = 2
-            return marker
-        marker.scale.x = marker.scale.y = marker.scale.z = POINT
-        marker.points = [filled(self._make.message(POINT_TYPE), contact["point"]) for contact in contacts]
-        marker.colors = [self._colour(contact["state"]) for contact in contacts]
-        return marker
-
-    def _arrow(self, number, contact):
-        marker = self._marker("forces", number, 0)  # ARROW
-        force = contact["impulse"] / self._dt
-        tip = contact["point"] + self._options.marker_scale * force
-        marker.points = [filled(self._make.message(POINT_TYPE), at) for at in (contact["point"], tip)]
-        marker.scale.x, marker.scale.y = 0.5 * POINT, POINT
-        marker.color = self._colour(contact["state"])
-        return marker
-
-    def _cone(self, number, contact):
-        """All forces that friction allows at the present normal force."""
-        marker = self._marker("cones", number, 11)  # TRIANGLE_LIST
-        marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-        normal = contact["normal"]
-        height = self._options.marker_scale * max(0.0, float(contact["impulse"] @ normal)) / self._dt
-        across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
-        across /= math.sqrt(float(across @ across))
-        radius = height * self._friction.get((contact["link_a"], contact["link_b"]), 0.0)
-        angles = np.linspace(0.0, 2.0 * math.pi, SIDES + 1)
-        centre = contact["point"] + height * normal
-        rim = [centre + radius * (math.cos(a) * across + math.sin(a) * np.cross(normal, across)) for a in angles]
-        for before, after in zip(rim, rim[1:]):
-            marker.points += [filled(self._make.message(POINT_TYPE), p) for p in (contact["point"], before, after)]
-        marker.color = self._colour(contact["state"], 0.3)
-        return marker
-
-    def _colour(self, state, alpha=1.0):
-        colour = self._make.message("std_msgs/msg/ColorRGBA")
-        colour.r, colour.g, colour.b = COLOURS[state]
-        colour.a = alpha
-        return colour
 
 
 def _head(header, stamp, frame):

@@ -1,9 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shapes of the scene's objects for rviz; robots it draws from robot_description."""
+"""The shapes of the scene's objects for rviz; robots it draws from their descriptions."""
 
+import time
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -27,35 +29,57 @@ from mb_contact.types import (
 
 _CUBE, _SPHERE, _CYLINDER, _TRIANGLES = 1, 2, 3, 11  #: visualization_msgs/Marker
 _PLANE = (4.0, 4.0, 1e-3)  #: extents of what stands for a half-space [m]
+AGAIN = 1.0  #: [s] of the wall clock
+ARRAY = "visualization_msgs/msg/MarkerArray"
 _ROWS = 64  #: and columns of a drawn height field at most: 7938 triangles
 _FREE, _FIXED = (0.80, 0.60, 0.35, 1.0), (0.55, 0.57, 0.60, 0.6)  #: colours of free and of welded objects
 
 
+def links_without_visuals(urdf: str) -> set[Any]:
+    """Names of the links that a robot's description gives nothing to draw."""
+    links = ElementTree.fromstring(urdf.encode()).findall("link") if urdf else []
+    return {link.get("name") for link in links if link.find("visual") is None}
+
+
 class ObjectMarkers:
-    """object_markers (visualization_msgs/MarkerArray), latched: each shape once, locked to the frame in /tf."""
+    """object_markers (visualization_msgs/MarkerArray), latched: each shape once, locked to the frame in /tf.
+
+    While somebody listens they are sent again every ``AGAIN`` seconds: rviz marks a shape whose frame it has not heard
+    of yet as an error until the shape comes once more, and forgets all where time is set back.
+    """
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._make, self._world = make, simulator.world
         self._frame, self._prefix = options.world_frame, options.frame_prefix
-        self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "object_markers", LATCHED)
-        self.publish()
+        self._publisher = make.publisher(ARRAY, "object_markers", LATCHED)
+        self.tell()
 
-    def publish(self) -> None:
-        """Send all shapes (again: a recording has begun, or objects have come or gone)."""
-        message = self._make.message("visualization_msgs/msg/MarkerArray")
+    def tell(self) -> None:
+        """Send all shapes in the place of all before (a recording has begun, or objects have come or gone)."""
+        message, again = self._make.message(ARRAY), self._make.message(ARRAY)
         gone = self._make.message("visualization_msgs/msg/Marker")
         gone.action = 3  # DELETEALL
-        message.markers = [gone]
-        for number in self._rows():
-            message.markers += self._markers(number)
+        again.markers = [marker for number in self._rows() for marker in self._markers(number)]
+        message.markers = [gone, *again.markers]
         self._publisher.publish(message)
+        self._again, self._due = self._publisher.prepare(again), time.monotonic() + AGAIN
+
+    def publish(self, _stamp: int) -> None:
+        """Send them again where that is due and somebody listens."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + AGAIN
+            if self._publisher.get_subscription_count():
+                self._again.publish()
 
     def _rows(self):
-        world = self._world
-        of_robots = {link for model in getattr(world, "robot_models", ()) for link in model.link_names}
-        links = getattr(world, "geometry_links", ())
-        anchors = getattr(world, "anchors", ())
-        return [i for i, link in enumerate(links) if link not in of_robots and i not in anchors]
+        """The geometries of objects, and of robots' links without visuals, of which their description draws nothing."""
+        drawn = set()
+        for model in getattr(self._world, "robot_models", ()):
+            drawn |= set(model.link_names) - links_without_visuals(model.urdf)
+        links = getattr(self._world, "geometry_links", ())
+        anchors = getattr(self._world, "anchors", ())
+        return [i for i, link in enumerate(links) if link not in drawn and i not in anchors]
 
     def _markers(self, number):
         """The markers of one geometry: a capsule takes three."""
@@ -85,10 +109,13 @@ class ObjectMarkers:
         geoms = self._world.geoms
         marker = self._make.message("visualization_msgs/msg/Marker")
         free = int(geoms.body[number]) != WORLD
-        marker.header.frame_id = self._prefix + self._world.geometry_links[number] if free else self._frame
+        link, R, p = self._world.geometry_links[number], geoms.R[number], geoms.p[number]
+        if free:
+            frame = self._world.frames[link]
+            R, p = frame.R.T @ R, frame.R.T @ (p - frame.p)
+        marker.header.frame_id = self._prefix + link if free else self._frame
         marker.frame_locked = True
         marker.ns, marker.id, marker.type = self._world.geometry_names[number], part, kind
-        R, p = geoms.R[number], geoms.p[number]
         put(marker.pose.position, p + along * R[:, 2])
         put(marker.pose.orientation, matrix_to_quat(R))
         put(marker.scale, extents)

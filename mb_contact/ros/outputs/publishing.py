@@ -13,7 +13,8 @@ from typing import Any
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import ModelArrays
-from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
+from mb_contact.ros.outputs.contact_markers import ContactMarkers
+from mb_contact.ros.outputs.contact_points import Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
 from mb_contact.ros.outputs.planning_scene import PlanningScene
@@ -80,7 +81,8 @@ class Outputs:
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator, self.run)
         self._sensors = SensorOutputs(make, simulator, schedule.time_step, options, self._sensors)
-        self._description = Description(make, simulator)
+        if former is None or anew:  # what is spawned later has no description
+            self._description = Description(make, simulator)
         if anew:
             make.close_others()
 
@@ -103,7 +105,7 @@ class Outputs:
         self._runs.publish(self.run)
         self._description.publish()
         self._frames.publish_static()
-        self._objects.publish()
+        self._objects.tell()
 
     def tare(self, name: str) -> str:
         """Set a sensor's zero; returns a sentence, on the physics thread.
@@ -161,6 +163,7 @@ class Outputs:
             (due.contact, self._wrenches, ()),
             (due.contact, self._contacts, (last,)),
             (due.marker, self._markers, (last,)),
+            (due.marker, self._objects, ()),
             (due.tf, self._frames, ()),
             (due.planning_scene, self._planning, ()),
             (due.certificate if last is not None else 0, self._certificate, (last,)),

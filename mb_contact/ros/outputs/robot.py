@@ -6,6 +6,7 @@
 from typing import Any
 
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.ros.names import description_topics
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
@@ -17,17 +18,21 @@ TF = "tf2_msgs/msg/TFMessage"
 
 
 class Description:
-    """robot_description, latched."""
+    """robot_description, robot_description_2 and so on, latched: the URDF of each robot of the scene, in its order."""
 
     def __init__(self, make: Any, simulator: Any) -> None:
-        self._publisher = make.publisher("std_msgs/msg/String", "robot_description", LATCHED)
-        self._message = make.message("std_msgs/msg/String")
-        self._message.data = simulator.robot_description
+        self._sent = []
+        models = simulator.world.robot_models
+        for topic, text in description_topics([model.urdf for model in models] or [simulator.robot_description]):
+            message = make.message("std_msgs/msg/String")
+            message.data = text
+            self._sent.append((make.publisher("std_msgs/msg/String", topic, LATCHED), message))
         self.publish()
 
     def publish(self) -> None:
-        """Send the URDF text."""
-        self._publisher.publish(self._message)
+        """Send the URDF texts."""
+        for publisher, message in self._sent:
+            publisher.publish(message)
 
 
 class Clock:

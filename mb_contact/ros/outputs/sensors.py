@@ -112,6 +112,11 @@ class _Images(_Output):
             self._logger.error(f"sensor '{self._name}': {error}", throttle_duration_sec=10.0)
 
 
+def topic_name(sensor: Any, kind: type[Topic]) -> str:
+    """Relative name of one of a sensor's topics."""
+    return f"sensors/{sanitise(sensor.name)}{kind.NAME}"
+
+
 # --- one topic each -------------------------------------------------------------------------------
 class Topic:
     """A message on a topic of a sensor."""
@@ -123,8 +128,8 @@ class Topic:
         prototype.header.frame_id = options.frame_prefix + self.frame(simulator, sensor)
         self._make = make
         self.describe(prototype, sensor, simulator)
-        name = f"sensors/{sanitise(sensor.name)}{self.NAME}"
-        self.message, self.publisher = make.prepared(self.TYPE, name, prototype, self.QOS)
+        topic = topic_name(sensor, type(self))
+        self.message, self.publisher = make.prepared(self.TYPE, topic, prototype, self.QOS)
 
     def frame(self, _simulator: Any, sensor: Any) -> str:
         """Name of the frame that the numbers are in."""

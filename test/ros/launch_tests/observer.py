@@ -52,8 +52,8 @@ class Observer:
         except (ExternalShutdownException, ShutdownException):
             pass
 
-    def listen(self, topic, type_name=JOINT_STATE, latched=False, depth=1000):
-        """Subscribe once, reliably; returns the list of the messages."""
+    def listen(self, topic, type_name=JOINT_STATE, latched=False, depth=1000, reliable=True):
+        """Subscribe once; returns the list of the messages.  A reliable reader hears no best-effort writer."""
         if topic in self.heard:
             return self.heard[topic]
         kept = self.heard[topic] = []
@@ -64,7 +64,8 @@ class Observer:
                 self.changed.notify_all()
 
         durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
-        qos = QoSProfile(depth=depth, durability=durability)
+        reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
+        qos = QoSProfile(depth=depth, durability=durability, reliability=reliability)
         self.node.create_subscription(get_message(type_name), topic, keep, qos)
         return kept
 
@@ -113,6 +114,14 @@ class Observer:
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
         self._thread.join(PATIENCE)
+
+
+def has_message(type_name):
+    """Whether this ROS has the type; the node leaves out what it lacks."""
+    try:
+        return get_message(type_name) is not None
+    except (AttributeError, ModuleNotFoundError):
+        return False
 
 
 def stamp_of(message):

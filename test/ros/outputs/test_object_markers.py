@@ -12,10 +12,13 @@ import pytest
 
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.visuals import shape_visuals
 from mb_contact.model.world import build_world
 from mb_contact.ros.embedded.messages import message_class, serialize
 from mb_contact.ros.options import NodeOptions
-from mb_contact.ros.outputs.object_markers import ObjectMarkers
+from mb_contact.ros.outputs import object_markers
+from mb_contact.ros.outputs.object_markers import ObjectMarkers, links_without_visuals
+from mb_contact.types import WORLD
 
 SHAPES = """
 ground: {height: 0.25, material: m}
@@ -33,12 +36,19 @@ primitives:
 class Maker:
     """Keeps what is published."""
 
-    def __init__(self):
-        self.sent = []
+    def __init__(self, listeners=0):
+        self.sent, self.listeners = [], listeners
 
     def publisher(self, type_name, topic, qos):
         assert (topic, qos.latched) == ("object_markers", True)
-        return SimpleNamespace(publish=lambda m: self.sent.append(serialize(m, type_name) and m))
+
+        def publish(message):
+            self.sent.append(serialize(message, type_name) and message)
+
+        return SimpleNamespace(
+            publish=publish, get_subscription_count=lambda: self.listeners,
+            prepare=lambda message: SimpleNamespace(publish=lambda: publish(message)),
+        )  # fmt: skip
 
     @staticmethod
     def message(type_name):
@@ -88,6 +98,44 @@ def test_shapes_sizes_and_frames(tmp_path):
 def test_robots_are_left_to_robot_description(name, objects):
     shown = {marker.ns for marker in markers(find_resource(f"package://mb_contact/config/{name}.yaml"))}
     assert shown and (objects is None or shown == objects)
+
+
+def test_links_without_visuals_are_shapes_in_their_frames():
+    """The gripper's URDF has collision shapes alone: its description draws nothing."""
+    scene = find_resource("package://mb_contact/config/four_bar_gripper.yaml")
+    world = build_world(load_scene(scene))
+    (model,) = world.robot_models
+    assert links_without_visuals(model.urdf) == set(model.link_names)
+    assert links_without_visuals("") == set()
+    shown = {marker.ns: marker for marker in markers(scene)}
+    shapes = {visual.link: visual.shape for visual in shape_visuals(world)}
+    fingers = [link for link in model.link_names if link in shapes and world.frames[link].body != WORLD]
+    assert len(fingers) == 2
+    for link in fingers:
+        marker = shown[world.geometry_names[world.geometry_links.index(link)]]
+        assert (marker.header.frame_id, marker.frame_locked) == (link, True)
+        np.testing.assert_allclose(place(marker), shapes[link].p, atol=1e-15)
+        np.testing.assert_allclose(extents(marker), 2.0 * shapes[link].size)
+
+
+def test_who_listens_is_told_again(monkeypatch):
+    """A shape that rviz heard of before its frame stays an error there until it comes once more."""
+    now = 0.0
+    monkeypatch.setattr(object_markers.time, "monotonic", lambda: now)
+    maker = Maker()
+    world = build_world(load_scene(find_resource("package://mb_contact/config/box_on_table.yaml")))
+    outputs = ObjectMarkers(maker, SimpleNamespace(world=world), NodeOptions())
+    now = 1.5
+    outputs.publish(0)
+    assert len(maker.sent) == 1  # nobody listens
+    maker.listeners, now = 1, 3.0
+    for _ in range(3):
+        outputs.publish(0)
+    assert len(maker.sent) == 2
+    assert maker.sent[1].markers == maker.sent[0].markers[1:]  # nothing is taken away meanwhile
+    now = 3.0 + object_markers.AGAIN
+    outputs.publish(0)
+    assert len(maker.sent) == 3
 
 
 def test_height_fields_hulls_and_cones_are_triangles_where_the_shapes_are(tmp_path):
