@@ -157,11 +157,11 @@ class StepJudge:
         """[n; t1; t2] (3, 3) and the relative Jacobian (3, N) of every contact; updates the memory."""
         frames, remembered = [], {}
         bodies = self.sim.world.frames
-        for contact in contacts:
+        for contact, spread in zip(contacts, self.spread(contacts)):
             a, b = contact["link_a"], contact["link_b"]
             x, n = contact["point"], contact["normal"]
-            J = self.source.point(bodies[a].body, x) - self.source.point(bodies[b].body, x)
-            slip = J @ v
+            J = self.source.point(bodies[a].body, x + spread) - self.source.point(bodies[b].body, x - spread)
+            slip = (self.source.point(bodies[a].body, x) - self.source.point(bodies[b].body, x)) @ v
             slip -= (slip @ n) * n
             key = (a, b, int(contact["feature"]))
             assert key not in remembered, "two contacts with one identity"
@@ -178,10 +178,15 @@ class StepJudge:
         self.tangents = remembered
         return frames
 
+    def spread(self, contacts):
+        """From the points of contacts to A's own, (k, 3): of the moment of meeting where one is not zero."""
+        return self.sim.context.contacts.spread[: len(contacts)]
+
     def offsets(self, contacts):
         """What gaps ask of the normal velocities; of four points of a face the nearest motion's, within SAME_GAP."""
         gap, speed = contacts["gap"], self.sim.scene.push_out_velocity
-        out = push_out(gap, self.dt, speed)
+        later = self.spread(contacts).any(axis=1)
+        out = np.where(later, gap / self.dt, push_out(gap, self.dt, speed))
         faces = {}
         for i, contact in enumerate(contacts):
             faces.setdefault((contact["link_a"], contact["link_b"], *contact["normal"]), []).append(i)
