@@ -23,7 +23,7 @@ class Shape(NamedTuple):
 
 
 class Body(NamedTuple):
-    """A free body with its centre of mass at its origin; ``pivot`` [m] hangs it on a ball joint that far below."""
+    """A body with its centre of mass at its origin, free, ``fixed``, or ``pivot`` [m] above a ball joint."""
 
     name: str
     shapes: tuple
@@ -35,6 +35,7 @@ class Body(NamedTuple):
     v: tuple = (0.0, 0.0, 0.0)
     mu: float | None = None
     pivot: float | None = None
+    fixed: bool = False
 
 
 class World(NamedTuple):
@@ -112,8 +113,10 @@ class MuJoCo:
         self._mj = mujoco
         self._model = mujoco.MjModel.from_xml_string(self._xml(world))
         self._data = mujoco.MjData(self._model)
-        for i, body in enumerate(world.bodies):
-            k = self._model.jnt_dofadr[i]
+        for body in world.bodies:
+            if body.fixed:
+                continue
+            k = self._model.body(body.name).dofadr[0]
             if body.pivot is None:
                 self._data.qvel[k : k + 3] = body.v
                 k += 3
@@ -121,7 +124,7 @@ class MuJoCo:
         mujoco.mj_forward(self._model, self._data)
 
     def _xml(self, world):
-        smooth = not world.ground and not world.walls
+        smooth = not (world.ground or world.walls or any(body.fixed for body in world.bodies))
         solref = "0.002 1"
         if world.restitution > 0.0:
             stiffness = 2e5
@@ -143,7 +146,7 @@ class MuJoCo:
     def _body(self, body, world, geom):
         text = [f'<body name="{body.name}" pos="{self._text(body.position)}" quat="{self._text(quaternion(body.R))}">']
         if body.pivot is None:
-            text.append("<freejoint/>")
+            text.append("" if body.fixed else "<freejoint/>")
         else:
             text.append(f'<joint type="ball" pos="0 0 {-body.pivot!r}"/>')
         text.append(f'<inertial pos="0 0 0" mass="{body.mass!r}" diaginertia="{self._text(body.inertia)}"/>')
@@ -232,8 +235,11 @@ class Bullet:
             collisionFramePositions=[[0, 0, 0] for _ in shapes],
             collisionFrameOrientations=[np.roll(quaternion(s.R), -1).tolist() for s in shapes],
         )
-        i = p.createMultiBody(body.mass, shape, basePosition=[float(x) for x in body.position],
+        i = p.createMultiBody(0.0 if body.fixed else body.mass, shape, basePosition=[float(x) for x in body.position],
                               baseOrientation=xyzw.tolist())  # fmt: skip
+        if body.fixed:
+            p.changeDynamics(i, -1, lateralFriction=mu, restitution=bounce)
+            return i
         p.changeDynamics(
             i, -1, lateralFriction=mu, restitution=bounce, linearDamping=0.0, angularDamping=0.0, rollingFriction=0.0,
             spinningFriction=0.0, localInertiaDiagonal=[float(x) for x in body.inertia], maxJointVelocity=1e6,
@@ -301,6 +307,9 @@ class Drake:
             link = plant.AddRigidBody(body.name, inertia)
             for j, shape in enumerate(body.shapes):
                 self._shape(link, shape, f"{body.name}_{j}", body.mu or world.mu)
+            if body.fixed:
+                place = RigidTransform(RotationMatrix(body.R), body.position)
+                plant.WeldFrames(plant.world_frame(), link.body_frame(), place)
             if body.pivot is not None:
                 below = RigidTransform([0.0, 0.0, -body.pivot])
                 plant.AddJoint(BallRpyJoint("pivot", plant.world_frame(), plant.AddFrame(self._frame(link, below))))
@@ -310,6 +319,8 @@ class Drake:
         self._state = plant.GetMyMutableContextFromRoot(self._context)
         for body in world.bodies:
             link = plant.GetBodyByName(body.name)
+            if body.fixed:
+                continue
             if body.pivot is None:
                 plant.SetFreeBodyPose(self._state, link, RigidTransform(RotationMatrix(body.R), body.position))
                 velocity = SpatialVelocity(np.array(body.omega, float), np.array(body.v, float))
@@ -477,6 +488,7 @@ class Dart:
             skeleton.setVelocities(R.T @ body.omega)
         if not np.allclose(node.getAngularVelocity(), body.omega):
             raise AssertionError("this DART takes initial velocities in other axes")
+        skeleton.setMobile(not body.fixed)
         self._world.addSkeleton(skeleton)
         return node
 

@@ -124,6 +124,44 @@ def rolls_down(engine, dt):
     return {"acceleration": sim.velocity("ball")[1][0]}
 
 
+# --- passing --------------------------------------------------------------------------------------
+
+
+def fixed(name, size, position):
+    return body(name, "box", size, position, fixed=True)
+
+
+def seam(engine, dt):
+    tiles = [fixed(f"tile_{i}", (0.1, 1.0, 0.1), (0.1 * i - 0.95, 0.0, -0.05)) for i in range(30)]
+    box = body("box", "box", (0.13, 0.09, 0.08), (-0.3, 0.0, 0.04), v=(2.0, 0.0, 0.0))
+    sim, heights = engine(World((*tiles, box), mu=0.3, ground=False, time_step=dt)), []
+    drive(sim, 0.8, dt, lambda _: heights.append(sim.pose("box")[0][2] - 0.04))
+    return {"way": sim.pose("box")[0][0] + 0.3, "off the surface": np.abs(heights).max()}
+
+
+def passes(engine, dt):
+    flying = body("flying", "box", (0.1, 0.1, 0.1), (-0.2537, 0.0, 0.0501), v=(1.0, 0.0, 0.0))
+    table = fixed("fixed", (0.2, 0.2, 0.2), (0.0, 0.0, -0.1))
+    sim = engine(World((table, flying), (0.0, 0.0, 0.0), mu=0.3, ground=False, time_step=dt))
+    drive(sim, 0.5, dt)
+    omega, v = sim.velocity("flying")
+    return {"speed": v[0], "spin": np.abs(omega).max()}
+
+
+passes.__name__ = "pass"
+
+
+def hole(engine, dt):
+    width = 0.06 + 2e-5
+    middle = 0.5 * width + 0.1
+    walls = [fixed(f"x{s}", (0.2, 0.6, 0.05), (s * middle, 0.0, -0.025)) for s in (-1, 1)]
+    walls += [fixed(f"y{s}", (width, 0.2, 0.05), (0.0, s * middle, -0.025)) for s in (-1, 1)]
+    peg = body("peg", "box", (0.06, 0.06, 0.08), (5e-6, 0.0, 0.12))
+    sim = engine(World((*walls, peg), ground=False, time_step=dt))
+    drive(sim, 0.25, dt)
+    return {"way": 0.12 - sim.pose("peg")[0][2], "spin": np.abs(sim.velocity("peg")[0]).max()}
+
+
 # --- impacts --------------------------------------------------------------------------------------
 
 MASS, HALF, THIN = 1.3, 0.5, 0.01
@@ -318,8 +356,8 @@ def stacks(engine, dt):
     return out
 
 
-CASES = (slope_sticks, slope_slides, stop, slide_to_roll, rolls_down, rod_on_ice, painleve, rimless_wheel, drop, bounce,
-         dzhanibekov, sleeping_top, rolling_balls, groove, wedge, stacks)  # fmt: skip
+CASES = (slope_sticks, slope_slides, stop, slide_to_roll, rolls_down, seam, passes, hole, rod_on_ice, painleve,
+         rimless_wheel, drop, bounce, dzhanibekov, sleeping_top, rolling_balls, groove, wedge, stacks)  # fmt: skip
 
 
 def measure(case, engine):

@@ -3,6 +3,6 @@
 
 """How exact the simulator is: cases with known answers, ``mb-contact bench fidelity``."""
 
-from mb_contact.bench.fidelity import assembly, bounce, friction, impact, rotation
+from mb_contact.bench.fidelity import assembly, bounce, friction, impact, passing, rotation
 
-CASES = {case.name: case for family in (friction, impact, bounce, rotation, assembly) for case in family.CASES}
+CASES = {case.name: case for family in (friction, passing, impact, bounce, rotation, assembly) for case in family.CASES}
