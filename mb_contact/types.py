@@ -48,7 +48,7 @@ SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field")
 
 # --- gaps up to which bodies count as touching [m], of joint limits [rad, m] ------------------------
-TOUCHING_FRICTION = 1e-7  #: friction of the no-slip and viscous models acts
+TOUCHING_FRICTION = 1e-4  #: friction of the no-slip and viscous models acts
 TOUCHING_IMPACT = 1e-6  #: takes part in what collides elsewhere
 TOUCHING_EVENT = 1e-8  #: the event scheme holds the contact, or lets it collide or leave
 TOUCHING_JAMMED = 1e-8  #: counts as no gap in large islands, and where push-out is taken out of a problem
@@ -250,4 +250,4 @@ class Contacts(NamedTuple):
     point: np.ndarray  #: (c, 3), between the two surfaces, world [m]; those of a flat face at one height
     normal: np.ndarray  #: (c, 3), unit, world
     gap: np.ndarray  #: (c,) [m]
-    spread: np.ndarray  #: (c, 3), from the point to A's own, and back to B's: zero but for impacts ahead, world [m]
+    spread: np.ndarray  #: (c, 3), from the point to A's own, and back to B's; zero but at the moment of meeting [m]

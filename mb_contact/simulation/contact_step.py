@@ -8,6 +8,7 @@ from typing import Any
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.step.need import ON
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
@@ -34,6 +35,8 @@ class ContactStep:
         self.context = context
         #: whether equality rows that nearly follow others are tied to them
         self.ties_rows = context.scene.friction_model == "no_slip" and context.scene.solver == "auto"
+        if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
+            context.need_rule[ON] = 0.0
         self._lent = None  #: Impacts for steps of a scene that has none, in which a pair strikes
 
     def allocate(self):
@@ -98,7 +101,7 @@ class ContactStep:
             status = self.solve(handle) or _step.settle(handle)
             if status == OK and servos and self.context.integrator.saturate(handle):
                 status = self.context.integrator.free(handle) or LIMIT_MISSED
-            if status == OK and self.has_impacts:
+            if status == OK:
                 status = self.context.review()
         return status
 
@@ -112,4 +115,5 @@ class ContactStep:
 
     def complete(self, handle, status):
         """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""
-        return self.impulses(handle) if status == LIMIT_MISSED else status
+        status = self.impulses(handle) if status == LIMIT_MISSED else status
+        return OK if status == IN_PARTS else status  # at the end of a flow nothing strikes any more

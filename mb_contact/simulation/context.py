@@ -15,8 +15,9 @@ from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_h
 from mb_contact.core.solve import assemble as _assemble, draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle, spread_rows
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.by_need import make_need, review
+from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import make_closing_work
+from mb_contact.core.step.need import make_need
 from mb_contact.model.aggregates import merged_roots, scene_parts, tree_aggregates
 from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks

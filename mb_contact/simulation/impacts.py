@@ -12,7 +12,8 @@ from mb_contact.core.impact import phases as _phases, times as _times
 from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import closing as _closing, problem as _problem, step as _step
-from mb_contact.core.step.by_need import ROUND, claim
+from mb_contact.core.step.by_need import claim
+from mb_contact.core.step.need import ROUND
 from mb_contact.core.workspace import POTENTIAL
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses

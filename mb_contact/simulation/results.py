@@ -90,7 +90,7 @@ class Certificate(NamedTuple):
     time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
     released: int = 0  #: threads that came off their ends when the step ended
     end_gap: float = math.inf  #: smallest distance of all near pairs of convex shapes at the new poses [m]
-    deepest_pair: tuple[str, ...] = ()  #: links of the pair that has it, where it is below what the step may miss
+    deepest_pair: str = ""  #: links of the pair that has it, where it is below what the step may miss
     pairs_met: int = 0  #: pairs with a gap that had the contact of the moment at which they meet in the step
     pairs_passed: int = 0  #: pairs that this step's first solution held back, and that pass without touching
     pairs_held: int = 0  #: pairs about which no decision was found: held back by the contact of the step's start
@@ -202,7 +202,7 @@ class Step:
         for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD):
             values[count] = int(values[count])
         pair = int(values[DEEPEST_PAIR])
-        values[DEEPEST_PAIR] = self._pair_links[pair] if pair >= 0 else ()
+        values[DEEPEST_PAIR] = ", ".join(self._pair_links[pair]) if pair >= 0 else ""
         return Certificate(*values)
 
     @cached_property

@@ -17,7 +17,7 @@ from mb_contact.core.impact import phases as _phases
 from mb_contact.core.solve.system import EQUALITY, UNILATERAL
 from mb_contact.core.step import closing as _closing, problem as _problem
 from mb_contact.core.step.assemble import assemble
-from mb_contact.core.step.by_need import NO_SHAPES, put_pair
+from mb_contact.core.step.need import NO_SHAPES, put_pair
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts

@@ -354,7 +354,7 @@ RUNS = (
     *_each(BOTH, "pendulum_3", "pendulum_3", 3000, 25),
     *_each((POLYHEDRAL,), "pendulum_6", "pendulum_6", 3000, 25),
     *_each(BOTH, "pendulum_12", "pendulum_12", 3000, 25),
-    *_each((POLYHEDRAL,), "pendulum_30", "pendulum_30", 2800, 25),
+    *_each((POLYHEDRAL,), "pendulum_30", "pendulum_30", 2500, 25),
     *_each((POLYHEDRAL,), "pendulum_j12_15", "pendulum_j12_15", 1250, 25),
     *_each(BOTH, "ball_bounces", lambda: ball(0.1, 0.6, 0.1, (0, 5, 2), (1.5, 0.2, 0)), 800, 5),
     *_each(BOTH, "ball_bounces_event", lambda: ball(0.1, 0.6, 0.1, (0, 5, 2), (1.5, 0.2, 0)), 600, 5, **EVENT),

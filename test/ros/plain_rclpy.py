@@ -33,7 +33,7 @@ def listen(node):
                 continue
             try:
                 message = getattr(importlib.import_module(f"{package}.{space}"), name)
-            except ImportError:
+            except (ImportError, AttributeError):  # this rclpy has no such type
                 continue
             heard[topic] = 0
             qos = QoSProfile(

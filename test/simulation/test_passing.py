@@ -98,8 +98,7 @@ def passing(clearance, shape="box", speed=1.0, spin=0.0, restitution=0.0, **sett
 
 
 @pytest.mark.parametrize("settings", [
-    {}, RK4, MIDPOINT, {"restitution": 0.5}, RK4 | {"restitution": 0.7}, {"friction_model": "no_slip"},
-    {"friction_model": "viscous"}, {"friction_model": "coulomb_viscous"}, {"time_step": 1e-2},
+    {}, RK4, MIDPOINT, {"restitution": 0.5}, RK4 | {"restitution": 0.7}, {"time_step": 1e-2},
     {"collision_engine": "fcl"},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("clearance", [1e-5, 1e-3])
@@ -109,6 +108,12 @@ def test_who_passes_keeps_its_velocity(clearance, settings):
     assert events == 0
     if not settings and clearance < 1e-4:
         assert passed > 0
+
+
+@pytest.mark.parametrize("friction_model", ["no_slip", "viscous", "coulomb_viscous"])
+def test_who_passes_beyond_the_reach_of_other_friction_models_is_left_alone(friction_model):
+    sim, *_ = passing(1e-3, friction_model=friction_model)  # their friction acts up to TOUCHING_FRICTION
+    np.testing.assert_allclose(sim.object_motion("flying")[0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize(("shape", "spin"), [("sphere", 30.0), ("cylinder", 30.0), ("box", 30.0)])
@@ -226,8 +231,8 @@ def test_the_certificate_names_the_pair_that_ends_too_deep():
     sim = mb.Simulator(Scene(primitives=(table, box)))
     certificate = sim.step().certificate
     assert certificate.end_gap == pytest.approx(sim.link_pose("box")[0][2] - 0.05, abs=1e-12)
-    assert sorted(certificate.deepest_pair) == ["box", "table"]
+    assert sorted(certificate.deepest_pair.split(", ")) == ["box", "table"]
     for _ in range(300):
         certificate = sim.step().certificate
-    assert certificate.deepest_pair == ()
+    assert certificate.deepest_pair == ""
     assert -1e-9 < certificate.end_gap < 1e-9

@@ -41,9 +41,9 @@ from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
-from mb_contact.core.step.by_need import strikes
 from mb_contact.core.step.certify import island_velocities
 from mb_contact.core.step.energy_balance import add_impulse
+from mb_contact.core.step.need import strikes
 from mb_contact.core.step.problem import rows_in_use, start_phase
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy

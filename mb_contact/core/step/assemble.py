@@ -16,7 +16,8 @@ from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impuls
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DRIVEN, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import HALVES, draft_contacts
-from mb_contact.core.step.by_need import ROUND, start_again
+from mb_contact.core.step.exchange import start_again
+from mb_contact.core.step.need import ROUND
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.sleep import has_sleepers, hold_frames, hold_impulses
 from mb_contact.types import RUB, UPPER

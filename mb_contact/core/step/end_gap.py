@@ -11,10 +11,10 @@ stays that bound.  Of contacts that hardly move their rows tell the end.
 
 import math
 
-from mb_contact.core.collision.meeting import ask, separation_along
+from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.by_need import COUNT, MEAN, NO_SHAPES, OUT, pose_of_shape, verdict_on
+from mb_contact.core.step.need import COUNT, MEAN, NO_SHAPES, OUT, pose_of_shape, verdict_on
 from mb_contact.core.tree.spatial import vector
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE
@@ -93,6 +93,12 @@ def _ask_pair(h, pair, bound):
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE and ask(geoms, pair, poses) == 0:
         s = max(s, separation_along(geoms, poses, x, y, vector(poses.witness, 0)))
+        if s < poses.witness[0, 3] - CLOSE:  # the engine's normal is lost, as where shapes just touch
+            s = poses.witness[0, 3]
+    elif max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE:
+        if s > -math.inf:
+            out[END_GAP] = min(out[END_GAP], s)
+        return
     if -math.inf < s < out[END_GAP]:
         out[END_GAP] = s
         if s < -ROUNDED - _second_order(h, pair):

@@ -45,10 +45,10 @@ from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.solve.newton_step import attainable
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, ROWS
-from mb_contact.core.step.by_need import begin_review
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
+from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.problem import AGAIN, rows_in_use, solve
 from mb_contact.core.step.report import remember, report
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities

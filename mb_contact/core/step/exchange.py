@@ -1,0 +1,163 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contacts of a step, exchanged for those that the verdicts on its pairs ask for (``by_need.py``)."""
+
+
+from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.contact import normal_velocity
+from mb_contact.core.jit import kernel
+from mb_contact.core.step.need import (
+    CAME,
+    COUNT,
+    FELL_BACK,
+    HELD,
+    MET,
+    MOST_ROUNDS,
+    NOW,
+    OUT,
+    PASSED,
+    ROUND,
+    STRIKES,
+    part_of,
+    verdict_on,
+)
+from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.spatial import (
+    put_vector,
+    vector,
+)
+from mb_contact.types import (
+    CONTACTS_CHANGED,
+    TOO_MANY_CONTACTS,
+)
+
+
+@kernel
+def exchange(h):
+    """The contacts of the step as its pairs have been decided on; CONTACTS_CHANGED or TOO_MANY_CONTACTS."""
+    need, contacts, work = h.need, h.contacts, h.work
+    info = need.info
+    if info[ROUND] == 0:
+        count = contacts.count[0]
+        _copy_contacts(contacts, 0, count, need.before, 0)
+        need.before.count[0] = count
+        for i in range(count):
+            for c in range(3):
+                need.impulse[i, c] = h.sol.r[3 * i + c]
+    info[ROUND], info[NOW] = info[ROUND] + 1, contacts.count[0]
+    for i in range(contacts.count[0]):
+        need.now[i, 0], need.now[i, 1] = contacts.pair[i], contacts.feature[i]
+        for c in range(3):
+            need.bias[i, c] = work.row_bias[i, c]
+    if info[ROUND] > MOST_ROUNDS:
+        for k in range(info[COUNT]):
+            if need.verdict[k] == OUT or need.verdict[k] == MET:
+                need.verdict[k] = HELD
+    body_velocities(h.tree, h.kin, work.shift, need.V)
+    _tell(need)
+    for k in range(info[COUNT]):
+        need.part[k] = part_of(need.verdict[k])
+    i, count, status = 0, 0, CONTACTS_CHANGED
+    while i < need.before.count[0]:
+        end = i + 1
+        while end < need.before.count[0] and need.before.pair[end] == need.before.pair[i]:
+            end += 1
+        verdict = verdict_on(need, need.before.pair[i])
+        if verdict == MET or verdict == STRIKES:
+            first, last = _met_of(need, need.before.pair[i])
+            status = max(status, _append(h, need.met, first, last, count))
+            count = contacts.count[0]
+        elif verdict != OUT:
+            status = max(status, _append(h, need.before, i, end, count))
+            count = contacts.count[0]
+        i = end
+    contacts.count[0] = count
+    return TOO_MANY_CONTACTS if status > CONTACTS_CHANGED else CONTACTS_CHANGED
+
+
+@kernel
+def _tell(need):
+    """Count the verdicts for the certificate."""
+    fill(3, need.told, 0)
+    for k in range(need.info[COUNT]):
+        need.told[CAME] += need.verdict[k] == MET or need.verdict[k] == STRIKES
+        need.told[PASSED] += need.verdict[k] == OUT
+        need.told[FELL_BACK] += need.verdict[k] == HELD
+
+
+@kernel
+def _met_of(need, pair):
+    """First and one past the last of the contacts in ``met`` of a pair."""
+    first = 0
+    while first < need.met.count[0] and need.met.pair[first] != pair:
+        first += 1
+    last = first
+    while last < need.met.count[0] and need.met.pair[last] == pair:
+        last += 1
+    return first, last
+
+
+@kernel
+def start_again(h):
+    """Warm impulses of a further round: those of the first solution."""
+    before, j = h.need.before, 0
+    count = before.count[0]
+    for i in range(h.contacts.count[0]):
+        pair, feature = h.contacts.pair[i], h.contacts.feature[i]
+        for k in range(count):
+            at = j + k if j + k < count else j + k - count
+            if before.pair[at] == pair and before.feature[at] == feature:
+                for c in range(3):
+                    h.sol.r[3 * i + c] = h.need.impulse[at, c]
+                j = at + 1
+                break
+
+
+@kernel
+def _append(h, source, first, last, at):
+    """Contacts of a source behind those that the step has already; a status above CONTACTS_CHANGED: no room."""
+    if at + last - first > h.contacts.pair.shape[0]:
+        return CONTACTS_CHANGED + 1
+    work = h.work
+    _copy_contacts(source, first, last, h.contacts, at)
+    h.contacts.count[0] = at + last - first
+    for j in range(at, at + last - first):
+        work.gap_shift[j] = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.need.V, j)
+        known = _find_now(h.need, h.contacts.pair[j], h.contacts.feature[j], j)
+        for c in range(3):
+            work.row_bias[j, c] = h.need.bias[known, c] if known >= 0 else 0.0
+    return CONTACTS_CHANGED
+
+
+@kernel
+def _find_now(need, pair, feature, first):
+    """Place of a contact in the last solution, looked for from ``first`` on, or -1."""
+    count = need.info[NOW]
+    for k in range(count):
+        at = (first + k) % count
+        if need.now[at, 0] == pair and need.now[at, 1] == feature:
+            return at
+    return -1
+
+
+@kernel
+def _copy_contacts(source, first, last, target, at):
+    """Contacts ``first`` to ``last`` of a source to the place ``at`` of the target."""
+    for i in range(first, last):
+        j = at + i - first
+        target.pair[j], target.feature[j], target.gap[j] = source.pair[i], source.feature[i], source.gap[i]
+        put_vector(target.point, j, vector(source.point, i))
+        put_vector(target.normal, j, vector(source.normal, i))
+        put_vector(target.spread, j, vector(source.spread, i))
+
+
+@kernel
+def forget(met, pair):
+    """Take the contacts of a pair out of ``met``."""
+    kept = 0
+    for i in range(met.count[0]):
+        if met.pair[i] != pair:
+            _copy_contacts(met, i, i + 1, met, kept)
+            kept += 1
+    met.count[0] = kept

@@ -1,0 +1,146 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is decided about the pairs of a step (``by_need.py``): verdicts, and the workspace that they stand in."""
+
+from typing import Annotated, NamedTuple
+
+from mb_contact.core.arrays import fill
+from mb_contact.core.declare import Integers, Reals, allocate
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import (
+    body_point,
+    matrix,
+    multiply,
+    put_matrix,
+    put_vector,
+    vector,
+)
+from mb_contact.core.workspace import Kinematics
+from mb_contact.types import (
+    WORLD,
+    Contacts,
+)
+
+#: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
+#: contact is one of contact coordinates
+STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES = range(10)
+NONE, OF_START, OF_MEETING = range(3)  #: of Need.part
+ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
+ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, ENDS, ROUND, NOW = range(9)  #: of Need.info
+CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
+
+TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
+SUNKEN = 1e-6  #: and most by which it is raised where a body is in others already [m]
+SLOW = 0.01  #: approach to a half-space up to which flows land by its row [m/s]
+MOST_POINTS = 8  #: of a pair
+MOST_ROUNDS = 8  #: of solutions with other contacts in one step
+AT_ONCE = 1e-6  #: part of a step within which meetings are at once
+PUSHED = 3.0  #: ways of the step by which a pair is pushed together on trial
+DEPTH = 0.7  #: part of that push which has to be left of the depth
+FLAT = 1.0 - 1e-10  #: cosine of the angle that the normal may turn by then: it is that of a face
+LEAST_WAY = 1e-6  #: of a pair in a step, for that [m]
+FAR = 1.0  #: way before two shapes meet, in sizes of the smaller one, from which they strike in the midst of the step,
+SIDEWAYS = 1e-3  #: and the part of it along the surfaces
+SAME = 1.0 - 1e-14  #: cosine of a normal at the start and at the moment of meeting that are one
+BESIDE = 0.99  #: cosine of the direction that keeps a pair apart until the end and of the contact of the end
+
+
+class Need(NamedTuple):
+    """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
+
+    rule: Annotated[Reals, 2]
+    info: Annotated[Integers, 9]
+    told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
+    pair: Annotated[Integers, "c"]
+    verdict: Annotated[Integers, "c"]
+    first: Annotated[Integers, "c"]  #: a loaded contact of the pair when it was questioned
+    time: Annotated[Reals, "c"]  #: when it meets, of the step's length,
+    kind: Annotated[Integers, "c"]  #: and the verdict if it is the first: STANDS, MET or STRIKES
+    part: Annotated[Integers, "c"]  #: of its contacts in the last solution: none, those of the start, of the meeting
+    motion: object  #: collision.workspace.Motion
+    back: Annotated[Reals, 4]  #: moment and normal with which a pair overlaps
+    poses: object  #: CollisionBuffers with room for one pair
+    found: Contacts  #: of one pair
+    met: Contacts  #: of the moments of meeting
+    before: Contacts  #: of the step's start
+    impulse: Annotated[Reals, "c", 3]  #: their impulses in the first solution
+    now: Annotated[Integers, "c", 2]  #: pair and feature of the contacts of the last solution,
+    bias: Annotated[Reals, "c", 3]  #: and their ``work.row_bias``
+    kin: Kinematics  #: bodies where the step ends
+    q: Annotated[Reals, "nq"]
+    way: Annotated[Reals, "N"]
+    V: Annotated[Reals, "n", 6]
+
+
+@kernel
+def begin_review(h):
+    """Nothing is decided about the contacts of a new step."""
+    fill(9, h.need.info, 0)
+    fill(3, h.need.told, 0)
+    h.need.met.count[0] = 0
+
+
+@kernel
+def put_pair(h, pair, verdict, contact):
+    """Add a pair to those under review."""
+    need = h.need
+    k = need.info[COUNT]
+    need.pair[k], need.verdict[k], need.first[k], need.part[k] = pair, verdict, contact, OF_START
+    need.info[COUNT] = k + 1
+
+
+@kernel
+def verdict_on(need, pair):
+    """The verdict on a pair; STANDS where it is not under review."""
+    for k in range(need.info[COUNT]):
+        if need.pair[k] == pair:
+            return need.verdict[k]
+    return STANDS
+
+
+@kernel
+def part_of(verdict):
+    """Which contacts of a pair are in the step's problem."""
+    if verdict == OUT:
+        return NONE
+    return OF_MEETING if verdict == MET or verdict == STRIKES else OF_START
+
+
+@kernel
+def strikes(h, i):
+    """Whether contact i is that of a pair that strikes."""
+    return h.need.info[COUNT] > 0 and verdict_on(h.need, h.contacts.pair[i]) == STRIKES
+
+
+@kernel
+def pose_of_shape(geoms, kin, g, poses):
+    """The pose of shape g that bodies with the poses of ``kin`` give it."""
+    k = geoms.body[g]
+    put_vector(poses.geom_p, g, body_point(kin.R, kin.p, k, vector(geoms.p, g)))
+    if k == WORLD:
+        put_matrix(poses.geom_R, g, matrix(geoms.R, g))
+    else:
+        multiply(kin.R, k, geoms.R, g, poses.geom_R, g)
+
+
+def make_need(context, poses, contacts, kinematics, motion):
+    """Workspace for a context's steps.
+
+    Parameters
+    ----------
+    context : StepContext
+    poses : CollisionBuffers
+        With room for one pair.
+    contacts : callable
+        Makes Contacts for so many points.
+    kinematics : Kinematics
+    motion : Motion
+    """
+    capacity = context.capacity
+    return allocate(
+        Need, c=capacity, n=context.n, N=context.N, nq=len(context.q), rule=context.need_rule, poses=poses,
+        found=contacts(MOST_POINTS), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
+        motion=motion,
+    )  # fmt: skip

@@ -1,0 +1,137 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One pair on trial (``by_need.py``): pushed together, moved along the step, and its contacts where it meets."""
+
+import math
+
+from mb_contact.core.collision.broadphase import relative_way
+from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.collision.meeting import (
+    at_start,
+    place_pair,
+    set_motion,
+)
+from mb_contact.core.jit import kernel
+from mb_contact.core.step.need import (
+    ASKED_FIRST,
+    DEPTH,
+    FAR,
+    FLAT,
+    LEAST_WAY,
+    PUSHED,
+    SIDEWAYS,
+    SUNKEN,
+    pose_of_shape,
+)
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    matrix,
+    put_matrix,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_sum,
+)
+from mb_contact.types import (
+    WORLD,
+)
+
+
+@kernel
+def first_look(h, k):
+    """Put the shapes of a pair where its first query is: pushed together, or at the start of their motion."""
+    need, b = h.need, h.buffers
+    pair, poses = need.pair[k], need.poses
+    for side in range(2):
+        g = h.geoms.pairs[pair, side]
+        if need.verdict[k] == ASKED_FIRST:
+            put_vector(poses.geom_p, g, vector(b.geom_p, g))
+            put_matrix(poses.geom_R, g, matrix(b.geom_R, g))
+        else:
+            pose_of_shape(h.geoms, need.kin, g, poses)
+    if need.verdict[k] == ASKED_FIRST:
+        a = h.geoms.pairs[pair, 0]
+        put_vector(poses.geom_p, a, vector_sum(vector(poses.geom_p, a), 1.0, _push(h, need.first[k])))
+    else:
+        set_motion(h.geoms, pair, b.geom_R, b.geom_p, poses, need.motion)
+        place_pair(h.geoms, pair, need.motion, 0.0, poses)
+
+
+@kernel
+def _way(h, pair):
+    """Most by which two shapes can move against each other in the step [m]."""
+    return max(relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]), LEAST_WAY)
+
+
+@kernel
+def _push(h, i):
+    """Displacement of A of contact i that pushes the pair together, and aside as it moves [m]."""
+    pair = h.contacts.pair[i]
+    far = PUSHED * _way(h, pair)
+    n = vector(h.contacts.normal, i)
+    apart = vector_sum(ZERO, -far - max(h.contacts.gap[i], 0.0), n)
+    a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
+    way = vector_sum(vector(h.buffers.travel, a), -1.0, vector(h.buffers.travel, b))
+    aside = vector_sum(way, -vector_dot(way, n), n)
+    length = math.sqrt(vector_dot(aside, aside))
+    return vector_sum(apart, far / length, aside) if length > 1e-3 * far else apart
+
+
+@kernel
+def _size(geoms, g):
+    """Largest half length of a geometry [m]."""
+    return max(geoms.size[g, 0], max(geoms.size[g, 1], geoms.size[g, 2]))
+
+
+@kernel
+def is_plain(h, i, n, s):
+    """Whether the pair of contact i, pushed together, has the normal n and the separation s of one that has to meet."""
+    far = PUSHED * _way(h, h.contacts.pair[i])
+    return s <= -DEPTH * far and vector_dot(n, vector(h.contacts.normal, i)) >= FLAT
+
+
+@kernel
+def is_far(h, pair, n):
+    """Whether both shapes go farther than their size until they meet, and along their surfaces."""
+    motion = h.need.motion
+    way = vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1))
+    way = vector_sum(ZERO, motion.time[0], way)
+    aside = vector_sum(way, -vector_dot(way, n), n)
+    size = min(_size(h.geoms, h.geoms.pairs[pair, 0]), _size(h.geoms, h.geoms.pairs[pair, 1]))
+    return vector_dot(way, way) > (FAR * size) ** 2 and vector_dot(aside, aside) > (SIDEWAYS * size) ** 2
+
+
+@kernel
+def sunken(h, pair):
+    """How deep bodies of a pair are in others, up to SUNKEN: by so much more they may be in each other [m]."""
+    a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
+    deepest = 0.0
+    for i in range(h.contacts.count[0]):
+        if h.contacts.gap[i] < -deepest and h.sol.r[3 * i] > 0.0:
+            other = h.contacts.pair[i]
+            c, d = h.geoms.body[h.geoms.pairs[other, 0]], h.geoms.body[h.geoms.pairs[other, 1]]
+            if (a != WORLD and (a == c or a == d)) or (b != WORLD and (b == c or b == d)):
+                deepest = -h.contacts.gap[i]
+    return min(deepest, SUNKEN)
+
+
+@kernel
+def meet(h, k):
+    """Contacts of pair k at the moment of meeting, moved back to the start with each body, to ``met``."""
+    need, pair, t = h.need, h.need.pair[k], h.need.motion.time[0]
+    b, found, met = need.poses, need.found, need.met
+    b.reach[0] = h.geoms.margin[0] + relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
+    build_contacts(
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, found
+    )
+    for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
+        n, gap, j = vector(found.normal, i), found.gap[i], met.count[0]
+        on_a = at_start(need.motion, 0, t, vector_sum(vector(found.point, i), 0.5 * gap, n))
+        on_b = at_start(need.motion, 1, t, vector_sum(vector(found.point, i), -0.5 * gap, n))
+        apart = vector_sum(on_a, -1.0, on_b)
+        met.pair[j], met.feature[j], met.gap[j] = pair, found.feature[i], vector_dot(n, apart)
+        put_vector(met.normal, j, n)
+        put_vector(met.point, j, vector_sum(on_b, 0.5, apart))
+        put_vector(met.spread, j, vector_sum(ZERO, 0.5, apart))
+        met.count[0] = j + 1
