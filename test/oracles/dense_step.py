@@ -187,6 +187,7 @@ class StepJudge:
         gap, speed = contacts["gap"], self.sim.scene.push_out_velocity
         later = self.spread(contacts).any(axis=1)
         out = np.where(later, gap / self.dt, push_out(gap, self.dt, speed))
+        out += self.sim.context.work.gap_shift[: len(contacts)] / self.dt
         faces = {}
         for i, contact in enumerate(contacts):
             faces.setdefault((contact["link_a"], contact["link_b"], *contact["normal"]), []).append(i)

@@ -271,8 +271,8 @@ def _looked(h, k):
         same = verdict == CLAIMED and vector_dot(n, vector(h.contacts.normal, need.first[k])) >= SAME
         need.verdict[k], need.time[k], need.kind[k] = MEETS, time[0], STANDS
         if not same:
-            meet(h, k)
             need.kind[k] = STRIKES if is_far(h, pair, n) else MET
+            meet(h, k)
     return True
 
 
@@ -288,8 +288,8 @@ def _end_together(h, k, n, s):
     if s < -CLOSE and vector_dot(n, (need.back[1], need.back[2], need.back[3])) >= BESIDE:
         put_vector(need.poses.witness, 0, n)
         need.poses.witness[0, 3] = s
-        meet(h, k)
         need.verdict[k], need.time[k], need.kind[k] = MEETS, 1.0, MET
+        meet(h, k)
     return True
 
 

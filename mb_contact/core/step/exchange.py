@@ -66,10 +66,10 @@ def exchange(h):
         verdict = verdict_on(need, need.before.pair[i])
         if verdict == MET or verdict == STRIKES:
             first, last = _met_of(need, need.before.pair[i])
-            status = max(status, _append(h, need.met, first, last, count))
+            status = max(status, _append(h, need.met, first, last, count, True))
             count = contacts.count[0]
         elif verdict != OUT:
-            status = max(status, _append(h, need.before, i, end, count))
+            status = max(status, _append(h, need.before, i, end, count, False))
             count = contacts.count[0]
         i = end
     contacts.count[0] = count
@@ -115,7 +115,7 @@ def start_again(h):
 
 
 @kernel
-def _append(h, source, first, last, at):
+def _append(h, source, first, last, at, is_met):
     """Contacts of a source behind those that the step has already; a status above CONTACTS_CHANGED: no room."""
     if at + last - first > h.contacts.pair.shape[0]:
         return CONTACTS_CHANGED + 1
@@ -124,6 +124,9 @@ def _append(h, source, first, last, at):
     h.contacts.count[0] = at + last - first
     for j in range(at, at + last - first):
         work.gap_shift[j] = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.need.V, j)
+        if is_met and h.contacts.gap[j] < 0.0:  # along a later normal: no penetration
+            work.gap_shift[j] += h.contacts.gap[j]
+            h.contacts.gap[j] = 0.0
         known = _find_now(h.need, h.contacts.pair[j], h.contacts.feature[j], j)
         for c in range(3):
             work.row_bias[j, c] = h.need.bias[known, c] if known >= 0 else 0.0

@@ -80,6 +80,7 @@ def begin_review(h):
     fill(9, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
+    fill(h.work.gap_shift.shape[0], h.work.gap_shift, 0.0)
 
 
 @kernel

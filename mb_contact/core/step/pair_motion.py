@@ -21,6 +21,7 @@ from mb_contact.core.step.need import (
     LEAST_WAY,
     PUSHED,
     SIDEWAYS,
+    STRIKES,
     SUNKEN,
     pose_of_shape,
 )
@@ -118,7 +119,11 @@ def sunken(h, pair):
 
 @kernel
 def meet(h, k):
-    """Contacts of pair k at the moment of meeting, moved back to the start with each body, to ``met``."""
+    """Contacts of pair k at the moment of meeting, moved back to the start with each body, to ``met``.
+
+    Only who strikes has a point for each body: an impulse for the whole step at two points would not keep the angular
+    momentum of the positions that it starts from.
+    """
     need, pair, t = h.need, h.need.pair[k], h.need.motion.time[0]
     b, found, met = need.poses, need.found, need.met
     b.reach[0] = h.geoms.margin[0] + relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
@@ -133,5 +138,5 @@ def meet(h, k):
         met.pair[j], met.feature[j], met.gap[j] = pair, found.feature[i], vector_dot(n, apart)
         put_vector(met.normal, j, n)
         put_vector(met.point, j, vector_sum(on_b, 0.5, apart))
-        put_vector(met.spread, j, vector_sum(ZERO, 0.5, apart))
+        put_vector(met.spread, j, vector_sum(ZERO, 0.5 if need.kind[k] == STRIKES else 0.0, apart))
         met.count[0] = j + 1
