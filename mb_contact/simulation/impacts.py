@@ -13,7 +13,7 @@ from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import closing as _closing, problem as _problem, step as _step
 from mb_contact.core.step.by_need import claim
-from mb_contact.core.step.need import ROUND
+from mb_contact.core.step.need import MASKED, ROUND
 from mb_contact.core.workspace import POTENTIAL
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
@@ -138,10 +138,11 @@ class Impacts:
     def _meet(self, handle):
         """The motion without what collides, and which of that meets within it at all; a status."""
         context, rounds = self.context, self.context.need.info
-        before = int(rounds[ROUND])
+        before, rounds[MASKED] = int(rounds[ROUND]), 1
         status = context.contact_step.impulses(handle)
         if status == OK and rounds[ROUND] == before and claim(handle, self.work.collides, TOUCHING_IMPACT):
             status = context.review()
+        rounds[MASKED] = 0
         changed = status in (OK, IN_PARTS) and rounds[ROUND] != before
         return CONTACTS_CHANGED if changed else status
 

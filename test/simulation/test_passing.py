@@ -176,6 +176,37 @@ def test_a_finger_that_pushes_over_seams_feels_friction_alone(tmp_path):
     assert max(forces[300:]) < 1.0 / (1.0 - MU * MU) * MU * GRAVITY + 1e-6  # its own friction may press the box down
 
 
+@pytest.mark.parametrize("before", [5e-4, 2e-3])
+@pytest.mark.parametrize("time_step", [1e-3, 4e-3])
+def test_a_bounce_before_a_flush_seam_is_one_on_one_slab(before, time_step):
+    """The next slab would be met later along a path that the bounce has ended."""
+    height, speed = 0.005, 2.0
+    fall = np.sqrt(2.0 * height / GRAVITY)
+    ball = Primitive("ball", "sphere", (0.03,), Pose((-before - speed * fall, 0.0, 0.03 + height)), "free", 1.0,
+                     material="m", velocity=Velocity(linear=(speed, 0.0, 0.0)))  # fmt: skip
+    slabs = slab("a", -1.0, 0.0), slab("b", 0.0, 1.0)
+    materials = {"m": Material(0.0, restitution=0.6)}
+    sim = mb.Simulator(Scene(primitives=(*slabs, ball), materials=materials, time_step=time_step))
+    while not sim.step().events:
+        pass
+    velocity = sim.object_motion("ball")[0]
+    assert velocity[3] == pytest.approx(speed, abs=1e-12)
+    assert velocity[5] > 0.0
+
+
+@pytest.mark.parametrize("higher", [6e-9, 3e-8])
+@pytest.mark.parametrize("past", [0.0, 2e-9, 2e-8])
+def test_a_tile_that_is_some_nanometres_higher_is_flush(higher, past):
+    """Also where the front ends a step less far behind the seam than the tile is high."""
+    front, step = -0.235, 1e-3 * (1.0 - MU * GRAVITY * 1e-3)
+    seam = front + 5.0 * step - past
+    sim = mb.Simulator(sliding([slab("a", -1.0, seam), slab("b", seam, 1.0, lower=-higher)]))
+    overlaps = [sim.step().certificate.end_gap for _ in range(400)]
+    assert sim.link_pose("box")[0][0] + 0.3 == pytest.approx(1.0 / (2.0 * MU * GRAVITY) - 0.5e-3, abs=1e-6)
+    assert sim.link_pose("box")[0][2] - 0.04 < 1e-6
+    assert min(overlaps) > -1.1 * higher  # which the certificate tells
+
+
 def test_two_pairs_at_once_and_one_behind_the_other():
     """A ball that is stopped by the first of two walls never meets the second; between both it is stopped by one."""
     ball = Primitive("ball", "sphere", (0.05,), Pose((0.0, 0.0, 0.0)), "free", 1.0,

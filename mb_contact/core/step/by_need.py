@@ -10,14 +10,15 @@ and is with the solution, is questioned:
 
     1. Where n is the normal of a face, and pushing the pair further together along n, and aside with its motion, by
        several times its way in the step leaves n the direction of least depth, it meets along n whatever the others do:
-       its rows stand (``_is_plain``).
+       its rows stand (``is_plain``).
     2. Otherwise the problem is solved without it, and both shapes are moved along that motion (``meeting.py``).  Who
-       passes is left alone.  Who meets gets the contacts of the moment of meeting: their normal, each body's own
-       points, and as gap the separation along that normal at the start.
+       passes is left alone.  Who meets gets the contacts of the moment of meeting: their normal, the middle of both
+       bodies' points, and as gap the separation along that normal at the start.
     3. Of pairs of one tree the first one that meets comes in, for it may keep the others apart.  Solved with these,
        whoever was left out is looked at again.  After MOST_ROUNDS the rows of the start come back.
     4. Who meets after a way that is longer than itself and leads along the surfaces strikes: where the step ends the
-       contact would be another one, so it is an impact at the moment of meeting, with or without restitution.
+       contact would be another one, so it is an impact at the moment of meeting, with or without restitution, and acts
+       on each body at its own point.
 
 Patches of a height field have a rule of their own: their rows always stand.
 """
@@ -26,7 +27,6 @@ Patches of a height field have a rule of their own: their rows always stand.
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.meeting import (
     APART,
-    CLOSE,
     GO_ON,
     LOOKS,
     MEET,
@@ -35,7 +35,6 @@ from mb_contact.core.collision.meeting import (
     go_back,
     look,
     place_pair,
-    separation_along,
 )
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT
@@ -46,17 +45,17 @@ from mb_contact.core.step.need import (
     ASKS,
     AT,
     AT_ONCE,
-    BESIDE,
     CLAIMED,
     COUNT,
-    ENDS,
     LATER,
     LOOKED,
+    MASKED,
     MEAN,
     MEETS,
     MET,
     MOST_ROUNDS,
     MOVES,
+    NONE,
     ON,
     OUT,
     ROUND,
@@ -168,7 +167,7 @@ def _decide(h):
     info = need.info
     if info[STARTED] == 0:
         info[STARTED], info[AT] = ASKS, info[COUNT]
-        info[LOOKED] = info[WAITS] = info[TOUCHES] = info[ENDS] = 0
+        info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:
             put_pair(h, h.contacts.pair[k], ASKED_FIRST, k)
@@ -239,9 +238,6 @@ def _looked(h, k):
     if verdict == ASKED_FIRST:
         need.verdict[k] = STANDS if is_plain(h, need.first[k], n, s) else OUT
         return True
-    if need.info[ENDS] != 0:
-        need.info[ENDS] = 0
-        return _end_together(h, k, n, s)
     back, time, depth = need.back, need.motion.time, TOUCHING + sunken(h, pair)
     touches = need.info[TOUCHES] != 0  # and is at the moment before its overlap
     found = look(h.geoms, pair, need.motion, need.poses, n, s, 0.0 if touches else depth)
@@ -259,11 +255,6 @@ def _looked(h, k):
             return False
     need.info[TOUCHES] = 0
     if found == APART:
-        a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
-        if separation_along(h.geoms, need.poses, a, b, n) < -CLOSE:
-            need.info[ENDS] = 1
-            back[1], back[2], back[3] = n
-            return False
         need.verdict[k] = OUT
     elif time[0] == 0.0:
         need.verdict[k] = STANDS
@@ -277,27 +268,11 @@ def _looked(h, k):
 
 
 @kernel
-def _end_together(h, k, n, s):
-    """A pair that touches where the step ends, with an overlap of rounding, has the contact of the end; True.
-
-    Where that has another direction than what keeps the pair apart until then, as of faces that are flush but for some
-    nanometres just behind their seam, it passes.
-    """
-    need = h.need
-    need.verdict[k] = OUT
-    if s < -CLOSE and vector_dot(n, (need.back[1], need.back[2], need.back[3])) >= BESIDE:
-        put_vector(need.poses.witness, 0, n)
-        need.poses.witness[0, 3] = s
-        need.verdict[k], need.time[k], need.kind[k] = MEETS, 1.0, MET
-        meet(h, k)
-    return True
-
-
-@kernel
 def _choose_first(h):
     """Who meets first among pairs that share a tree has its contacts from now on, the others are left out still.
 
-    Returns whether any of them strikes.
+    A motion for which what collides is masked leads through it, so there who has met already counts too.  Returns
+    whether any of them strikes.
     """
     need, strikes = h.need, False
     for k in range(need.info[COUNT]):
@@ -305,6 +280,7 @@ def _choose_first(h):
             continue
         for j in range(need.info[COUNT]):
             meets = need.verdict[j] == MEETS or need.verdict[j] == LATER
+            meets = meets or (need.info[MASKED] != 0 and need.part[j] != NONE and need.time[j] >= 0.0)
             if meets and need.time[j] < need.time[k] - AT_ONCE and _share_tree(h, need.pair[j], need.pair[k]):
                 need.verdict[k] = LATER
     for k in range(need.info[COUNT]):

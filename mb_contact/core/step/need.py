@@ -28,7 +28,7 @@ STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES =
 NONE, OF_START, OF_MEETING = range(3)  #: of Need.part
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, ENDS, ROUND, NOW = range(9)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, NOW = range(9)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 
 TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
@@ -44,7 +44,6 @@ LEAST_WAY = 1e-6  #: of a pair in a step, for that [m]
 FAR = 1.0  #: way before two shapes meet, in sizes of the smaller one, from which they strike in the midst of the step,
 SIDEWAYS = 1e-3  #: and the part of it along the surfaces
 SAME = 1.0 - 1e-14  #: cosine of a normal at the start and at the moment of meeting that are one
-BESIDE = 0.99  #: cosine of the direction that keeps a pair apart until the end and of the contact of the end
 
 
 class Need(NamedTuple):
@@ -56,7 +55,7 @@ class Need(NamedTuple):
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
     first: Annotated[Integers, "c"]  #: a loaded contact of the pair when it was questioned
-    time: Annotated[Reals, "c"]  #: when it meets, of the step's length,
+    time: Annotated[Reals, "c"]  #: when it meets, of the step's length, -1 where nothing said so,
     kind: Annotated[Integers, "c"]  #: and the verdict if it is the first: STANDS, MET or STRIKES
     part: Annotated[Integers, "c"]  #: of its contacts in the last solution: none, those of the start, of the meeting
     motion: object  #: collision.workspace.Motion
@@ -89,6 +88,7 @@ def put_pair(h, pair, verdict, contact):
     need = h.need
     k = need.info[COUNT]
     need.pair[k], need.verdict[k], need.first[k], need.part[k] = pair, verdict, contact, OF_START
+    need.time[k] = -1.0
     need.info[COUNT] = k + 1
 
 
