@@ -7,7 +7,7 @@ Each shape's centre goes straight on, and its axes turn at a constant rate: c(t)
 from 0 to 1.  Two convex shapes are apart where *some* direction n separates them, s_n > 0; the one that separates them
 at first need not be the one that does at the end.  So the search holds on to a direction as long as it serves:
 
-    t = 0               n from the narrow phase, which turns with the face that it belongs to, if it does
+    t = 0               n from the narrow phase, which turns with its face, or on as from look to look
     s_n > -depth        from t to the end: apart, they do not meet
     otherwise           t := first root of s_n(t) + depth, and there n from the narrow phase again
     s_n(t) = -depth     no direction separates them any longer: they meet at t, with the normal n
@@ -56,6 +56,7 @@ UNFOUND = 1e-6  #: most by which the engine's distance counts for more than any 
 ROOT_STEPS = 60  #: along one direction,
 SHORTEST = 1e-15  #: and part of the motion at which they end
 ALIGNED = 1.0 - 1e-12  #: cosine of a direction and a face's normal from which on it is that
+MOST_TURN = 0.5  #: of a direction that goes on turning as it did, in the whole motion [rad]
 LEAST_BACK = 1e-9  #: part of the motion that is first gone back
 
 
@@ -77,7 +78,7 @@ def set_motion(geoms, pair, start_R, start_p, end, motion):
         put_vector(motion.p, side, vector(start_p, g))
         put_vector(motion.way, side, vector_sum(vector(end.geom_p, g), -1.0, vector(start_p, g)))
         put_vector(motion.turn, side, _rotation_vector(product(matrix(end.geom_R, g), transposed(matrix(start_R, g)))))
-    motion.time[0] = 0.0
+    motion.time[0], motion.before[0] = 0.0, -1.0
 
 
 @kernel
@@ -177,7 +178,9 @@ def look(geoms, pair, motion, poses, n, s, depth):
     """
     if not s > (CLOSE if depth > CLOSE else EXACT) - depth:
         return MEET
-    _set_carrier(geoms, pair, motion, poses, n)
+    _set_bearing(geoms, pair, motion, poses, n)
+    motion.before[0] = motion.time[0]
+    motion.before[1], motion.before[2], motion.before[3] = n
     bend = _bend(geoms, pair, motion)
     start = low = motion.time[0]
     above, length = s + depth, 1.0 - low
@@ -206,8 +209,7 @@ def _bend(geoms, pair, motion):
     Turning a shape by theta moves its points by theta^2 r / 2 beside a straight line, and so does a direction that
     turns with one; that other points become the farthest only lifts the separation over its chord.
     """
-    turns = motion.carrier[0]
-    own = length_of(vector(motion.turn, turns)) if turns >= 0 else 0.0
+    own = length_of(vector(motion.bearing, 0))
     way = length_of(vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1)))
     far = length_of(vector_sum(vector(motion.p, 0), -1.0, vector(motion.p, 1))) + way
     bend = own * (own * far + 2.0 * way)
@@ -219,26 +221,34 @@ def _bend(geoms, pair, motion):
 
 
 @kernel
-def _set_carrier(geoms, pair, motion, poses, n):
-    """With which shape's face the direction n turns from ``motion.time`` on; -1: with none."""
-    motion.carrier[0] = -1
+def _set_bearing(geoms, pair, motion, poses, n):
+    """How the direction n turns from ``motion.time`` on: with its face, or on as it did since the look before.
+
+    Where round shapes slide past each other one that stays parts them only for the root of a short gap.
+    """
+    put_vector(motion.bearing, 0, ZERO)
     for side in range(2):
         g = geoms.pairs[pair, side]
-        if motion.carrier[0] >= 0 or not has_faces(geoms, g):
+        if not has_faces(geoms, g):
             continue
         outward = opposite(n) if side == 0 else n
         face = facing(geoms, poses.geom_R, g, outward)
         if face != NO_FLAT and vector_dot(face_normal(geoms, poses.geom_R, g, face), outward) > ALIGNED:
-            motion.carrier[0] = side
+            put_vector(motion.bearing, 0, vector(motion.turn, side))
+            return
+    past = motion.time[0] - motion.before[0]
+    if motion.before[0] >= 0.0 and past > 0.0:
+        last = (motion.before[1], motion.before[2], motion.before[3])
+        turn = vector_sum(ZERO, 1.0 / past, vector_product(last, n))
+        if length_of(turn) <= MOST_TURN and vector_dot(last, n) > 0.0:
+            put_vector(motion.bearing, 0, turn)
 
 
 @kernel
 def _separation_at(geoms, pair, motion, poses, n, t):
     """Separation at t along the direction that is n at ``motion.time``; both shapes are put there."""
     place_pair(geoms, pair, motion, t, poses)
-    side = motion.carrier[0]
-    if side >= 0:
-        n = turned_about(vector_sum(ZERO, t - motion.time[0], vector(motion.turn, side)), n)
+    n = turned_about(vector_sum(ZERO, t - motion.time[0], vector(motion.bearing, 0)), n)
     return separation_along(geoms, poses, geoms.pairs[pair, 0], geoms.pairs[pair, 1], n)
 
 
@@ -246,7 +256,7 @@ def _separation_at(geoms, pair, motion, poses, n, t):
 def go_back(geoms, pair, motion, poses, n, depth):
     """Back from where both shapes overlap by ``depth`` along n to where they touch; False where n never parts them."""
     end, back = motion.time[0], LEAST_BACK
-    _set_carrier(geoms, pair, motion, poses, n)
+    _set_bearing(geoms, pair, motion, poses, n)
     while True:
         begin = max(end - back, 0.0)
         apart = _separation_at(geoms, pair, motion, poses, n, begin)

@@ -49,4 +49,5 @@ class Motion(NamedTuple):
     way: Annotated[Reals, 2, 3]  #: of the centres [m]
     turn: Annotated[Reals, 2, 3]  #: rotation vectors, world [rad]
     time: Annotated[Reals, 1]  #: where the search is, from 0 to 1
-    carrier: Annotated[Integers, 1]  #: side with whose shape its direction turns, or -1
+    bearing: Annotated[Reals, 1, 3]  #: rotation vector of its direction, of the whole motion [rad]
+    before: Annotated[Reals, 4]  #: moment and normal of the look before, -1 where there was none

@@ -39,7 +39,7 @@ from mb_contact.core.collision.meeting import (
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.step.exchange import exchange, forget
+from mb_contact.core.step.exchange import exchange, forget, leave_out
 from mb_contact.core.step.need import (
     ASKED_FIRST,
     ASKS,
@@ -48,6 +48,7 @@ from mb_contact.core.step.need import (
     CLAIMED,
     COUNT,
     LATER,
+    LEFT_OUT,
     LOOKED,
     MASKED,
     MEAN,
@@ -66,6 +67,7 @@ from mb_contact.core.step.need import (
     STRIKES,
     TOUCHES,
     TOUCHING,
+    TRIED,
     WAITS,
     part_of,
     put_pair,
@@ -102,7 +104,10 @@ def review(h):
         return OK
     if need.info[STARTED] == 0 and need.info[COUNT] == 0 and _first_new(h, 0) < 0:
         return OK
-    return _decide(h)
+    status = LEFT_OUT
+    while status == LEFT_OUT:
+        status = _decide(h)
+    return status
 
 
 @kernel
@@ -193,8 +198,10 @@ def _decide(h):
         info[AT], info[LOOKED] = info[AT] + 1, 0
     info[STARTED] = 0
     strikes = _choose_first(h)
-    if not _changes(need):
+    if not _changes(need) and info[TRIED] == 0:
         return OK
+    if leave_out(h):
+        return LEFT_OUT
     status = exchange(h)
     return IN_PARTS if status == CONTACTS_CHANGED and strikes else status
 

@@ -71,10 +71,10 @@ def _measure_pair(h, pair, i):
         return
     _place(h, pair)
     s = separation_along(geoms, h.need.poses, x, y, vector(h.contacts.normal, i))
-    if s < -ROUNDED:
-        _ask_pair(h, pair, s)
-    else:
+    if s >= -ROUNDED:
         h.work.record[END_GAP] = min(h.work.record[END_GAP], s)
+    elif s < h.work.record[END_GAP]:  # otherwise another pair is nearer, or deeper, whatever the narrow phase says
+        _ask_pair(h, pair, s)
 
 
 @kernel

@@ -28,12 +28,14 @@ STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES =
 NONE, OF_START, OF_MEETING = range(3)  #: of Need.part
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, NOW = range(9)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, NOW, TRIED = range(10)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
+LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
 TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
 SUNKEN = 1e-6  #: and most by which it is raised where a body is in others already [m]
 SLOW = 0.01  #: approach to a half-space up to which flows land by its row [m/s]
+OPEN = 10.0  #: velocity that keeps a contact open which is left out, in parts of the largest, or of 1 m/s
 MOST_POINTS = 8  #: of a pair
 MOST_ROUNDS = 8  #: of solutions with other contacts in one step
 AT_ONCE = 1e-6  #: part of a step within which meetings are at once
@@ -50,7 +52,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 2]
-    info: Annotated[Integers, 9]
+    info: Annotated[Integers, 10]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -76,7 +78,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step."""
-    fill(9, h.need.info, 0)
+    fill(10, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     fill(h.work.gap_shift.shape[0], h.work.gap_shift, 0.0)
