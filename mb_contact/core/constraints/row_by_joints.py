@@ -9,14 +9,14 @@ joint nothing of the row is left.  So a contact of a chain of 300 links with its
 alone, not all down to the root.
 """
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import part, sweep
 from mb_contact.core.tree.spatial import STILL, ZERO, gathered, spatial, spatial_dot, spatial_sum, vector
 
 NOISE = 1e-14  #: part of the largest entry of the 6-vectors on the way that is rounding,
 FAR = 4e-15  #: and of what they are times the distance of the bodies from the origin: arms are differences of places
 
 
-@kernel
+@part
 def row_by_joints(tree, kin, rows, row, freedom, share):
     """Degrees of freedom and shares of a row of the step; how many there are.
 

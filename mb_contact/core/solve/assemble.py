@@ -188,10 +188,12 @@ def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
 @sweep
 def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
     """Add ``weight`` times a row of the step to row a of block b; returns the rows of J in use, -1 where it is full."""
+    last = -1
+    first = 0
     for i in range(row_by_joints(tree, kin, rows, row, draft.freedom, draft.share)):
         place = bodies.place[draft.freedom[i]]
         c = place // PIECE
-        if draft.where[c] < 0:
+        if c != last and draft.where[c] < 0:
             e = bodies.entry[b + 1]
             if e == bodies.piece.shape[0] or used + size > bodies.J.shape[0]:
                 return -1
@@ -203,7 +205,9 @@ def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
                 for j in range(PIECE):
                     bodies.J[k, j] = 0.0
             used += size
-        bodies.J[bodies.at[draft.where[c]] + a, place % PIECE] += weight * draft.share[i]
+        if c != last:
+            last, first = c, bodies.at[draft.where[c]] + a
+        bodies.J[first, place - c * PIECE] += weight * draft.share[i]
     return used
 
 

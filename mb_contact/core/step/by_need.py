@@ -36,6 +36,7 @@ from mb_contact.core.collision.meeting import (
     look,
     place_pair,
 )
+from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import INTEGER, kernel, on_demand
@@ -148,6 +149,14 @@ def _is_asked(h, pair, i):
     return True
 
 
+@kernel
+def _first_verdict(geoms, pair):
+    """Of a pair that is new: where neither shape has faces its normal is that of none."""
+    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    plane = max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE
+    return ASKED_FIRST if plane or has_faces(geoms, a) or has_faces(geoms, b) else OUT
+
+
 @on_demand(INTEGER)
 def claim(h, marks, touching):
     """Let the pairs of the marked contacts (c,) that are more than ``touching`` apart be decided on by ``review``.
@@ -175,7 +184,7 @@ def _decide(h):
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:
-            put_pair(h, h.contacts.pair[k], ASKED_FIRST, k)
+            put_pair(h, h.contacts.pair[k], _first_verdict(h.geoms, h.contacts.pair[k]), k)
             k = _first_new(h, k + 1)
     while True:
         if info[AT] == info[COUNT]:
