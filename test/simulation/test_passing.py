@@ -111,8 +111,9 @@ def test_who_passes_keeps_its_velocity(clearance, settings):
 
 
 @pytest.mark.parametrize("friction_model", ["no_slip", "viscous", "coulomb_viscous"])
-def test_who_passes_beyond_the_reach_of_other_friction_models_is_left_alone(friction_model):
-    sim, *_ = passing(1e-3, friction_model=friction_model)  # their friction acts up to TOUCHING_FRICTION
+@pytest.mark.parametrize("clearance", [1e-5, 1e-3])
+def test_who_passes_is_left_alone_by_other_friction_models(clearance, friction_model):
+    sim, *_ = passing(clearance, friction_model=friction_model)  # their friction acts up to TOUCHING_FRICTION
     np.testing.assert_allclose(sim.object_motion("flying")[0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], atol=1e-9)
 
 

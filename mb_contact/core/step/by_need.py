@@ -116,7 +116,7 @@ def _first_new(h, i):
     """The first contact from i on that is loaded, and whose pair was not loaded before and is not decided on; or -1."""
     contacts, memory = h.contacts, h.memory
     for k in range(i, contacts.count[0]):
-        if not h.sol.r[3 * k] > 0.0:
+        if not _acts(h.sol.r, k):
             continue
         j = h.frames.known[k]
         if j >= 0 and memory.impulse[j, 0] > 0.0:
@@ -124,6 +124,12 @@ def _first_new(h, i):
         if _is_asked(h, contacts.pair[k], k):
             return k
     return -1
+
+
+@kernel
+def _acts(r, k):
+    """Whether contact k has an impulse: a normal one, or of viscous or no-slip friction, which act at a gap."""
+    return r[3 * k] > 0.0 or r[3 * k + 1] != 0.0 or r[3 * k + 2] != 0.0
 
 
 @kernel
@@ -150,8 +156,11 @@ def _is_asked(h, pair, i):
 
 
 @kernel
-def _first_verdict(geoms, pair):
-    """Of a pair that is new: where neither shape has faces its normal is that of none."""
+def _first_verdict(h, pair, i):
+    """Of a pair that is new: where neither shape has faces its normal is that of none; friction alone meets nobody."""
+    geoms = h.geoms
+    if h.sol.r[3 * i] == 0.0:
+        return OUT
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     plane = max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE
     return ASKED_FIRST if plane or has_faces(geoms, a) or has_faces(geoms, b) else OUT
@@ -184,7 +193,7 @@ def _decide(h):
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:
-            put_pair(h, h.contacts.pair[k], _first_verdict(h.geoms, h.contacts.pair[k]), k)
+            put_pair(h, h.contacts.pair[k], _first_verdict(h, h.contacts.pair[k], k), k)
             k = _first_new(h, k + 1)
     while True:
         if info[AT] == info[COUNT]:
