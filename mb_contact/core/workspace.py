@@ -199,6 +199,8 @@ class Aggregates(NamedTuple):
     column: Annotated[Integers, "c"]  #: of a row of [1, W], the coordinate that it gives
     dependent: Annotated[Integers, "c"]  #: 1 for those
     may: Annotated[Integers, "c"]  #: 1 for those that may be
+    most: Annotated[Reals, "m"]  #: largest entry of a row that may be its pivot
+    most_at: Annotated[Integers, "m"]  #: and its column
     step: Annotated[Reals, "N"]  #: of coordinates
     error: Annotated[Reals, "A"]  #: closure error that is left [m, rad]
 

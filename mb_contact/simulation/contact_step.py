@@ -33,8 +33,11 @@ class ContactStep:
 
     def __init__(self, context):
         self.context = context
-        #: whether equality rows that nearly follow others are tied to them
-        self.ties_rows = context.scene.friction_model == "no_slip" and context.scene.solver == "auto"
+        scene = context.scene
+        rigid = scene.friction_model == "no_slip"
+        if scene.coordinates == "joints" and scene.formulation == "os":
+            rigid = rigid or len(context.couplings.closures.kind) > 0
+        self.ties_rows = rigid and scene.solver == "auto"  #: equality rows that nearly follow others are tied to them
         if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
             context.need_rule[ON] = 0.0
         self._lent = None  #: Impacts for steps of a scene that has none, in which a pair strikes
