@@ -50,21 +50,13 @@ def find_parts(tree: Tree, closures: Closures, gears: Gears, multipliers: tuple[
     tree : Tree
     closures, gears : Closures, Gears
     multipliers : (closures, gears)
-        Indices of those that stay multipliers.  An aggregate with a joint that such a gear couples to another stays
-        with multipliers too.
+        Indices of those that stay multipliers.
 
     Returns
     -------
     list of Part
-        Those that are not too large (``_too_large``), by their first bodies.
+        Of any size, by their first bodies.
     """
-    coupled = _coupled(gears, multipliers[1])
-    parts = _groups(tree, closures, gears, multipliers)
-    return [part for part in parts if not coupled & {*part.bodies} and not _too_large(part, closures)]
-
-
-def _groups(tree, closures, gears, multipliers):
-    """``find_parts`` of any size, by their first bodies."""
     groups: list[tuple[set[int], list[int], list[int]]] = []
     for i in range(len(closures.kind)):
         if i not in multipliers[0]:
@@ -87,7 +79,7 @@ def _coupled(gears, rows):
     return {int(k) for i in rows for k in (gears.body_a[i], gears.body_b[i]) if gears.ratio[i] != 0.0}
 
 
-def _too_large(part, closures):
+def too_large(part, closures):
     """Whether an aggregate has more than MOST degrees of freedom, and its closures leave it more than MOST.
 
     A sweep takes the square of what is left, and of all of them where gears join distant joints.
@@ -128,7 +120,7 @@ def choose_loops(scene: Any, tree: Tree, couplings: Any, flexible: Any) -> Choic
         geared = dict.fromkeys(range(len(gears.ratio)), why)
     deformed = {k for link in flexible for k in (link.body, *link.nodes)}
     coupled, chosen = _coupled(gears, geared), []
-    for part in _groups(tree, closures, gears, (held, geared)):
+    for part in find_parts(tree, closures, gears, (held, geared)):
         why = _reason(scene, part, closures, coupled, deformed)
         if why is None:
             chosen.append(part)
@@ -175,7 +167,7 @@ def _reason(scene, part, closures, coupled, deformed):
         return "a gear with a row of its own couples one of its joints"
     if not part.closures and scene.loops != "embed":
         return "a gear without a loop"
-    if _too_large(part, closures):
+    if too_large(part, closures):
         return f"{len(part.dofs)} degrees of freedom hang together, and more than {MOST} are free"
     return None
 

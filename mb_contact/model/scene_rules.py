@@ -115,6 +115,8 @@ def _sleep_rules(scene):
     for key, value in {**usual, "drift_control": "baumgarte"}.items():
         message = f"bodies sleep with {key}: {value} alone; set that, or sleep: false"
         yield getattr(scene, key) != value, "sleep", message
+    message = "bodies sleep with rows of loops and gears alone; set loops: auto, or sleep: false"
+    yield scene.loops == "embed", "sleep", message
 
 
 def _numbers_rule(key, value, size=1, low=-np.inf, high=np.inf, optional=False):

@@ -231,7 +231,7 @@ def _correct(h, f, dt):
 def _energies_at(h, f, q, v, row):
     """Mechanical energies of the trees at (q, v), at their root bodies; ``SIZE`` the sum of their parts' sizes.
 
-    Leaves poses of (q, v) in a second workspace: those of the middle are still wanted.  Embedded loops are closed there.
+    Leaves poses of (q, v) in a second workspace: those of the middle are still wanted.  Embedded loops are closed.
     """
     tree = h.tree
     kin = f.kin_end

@@ -240,14 +240,18 @@ def _pivot(g, m, d, rank, row, column):
         g.G[rank, j], g.G[row, j] = g.G[row, j], g.G[rank, j]
     g.most[row], g.most_at[row] = g.most[rank], g.most_at[rank]
     t = 1.0 / g.G[rank, column]
+    filled = 0
     for j in range(d + 1):
-        g.G[rank, j] *= t
+        if g.G[rank, j] != 0.0:
+            g.G[rank, j] *= t
+            g.filled[filled] = j
+            filled += 1
     for r in range(m):
         t = g.G[r, column]
         if r != rank and t != 0.0:
             g.most[r] = -1.0
-            for j in range(d + 1):
-                g.G[r, j] -= t * g.G[rank, j]
+            for k in range(filled):
+                g.G[r, g.filled[k]] -= t * g.G[rank, g.filled[k]]
 
 
 @on_demand(NOTHING)
