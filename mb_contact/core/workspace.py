@@ -29,8 +29,8 @@ GAP, SLIDING, STATE, PAIR, FEATURE, COLUMNS = range(9, 15)  #: and one each
     COMPLEMENTARITY, INFEASIBILITY, CONE_VIOLATION, PENETRATION, SOLVER, NEWTON_STEPS, POINTS, ENERGY, BALANCE,
     KINETIC_ENERGY, CONTACT_ENERGY, PUSH_OUT, CONTACT_ERROR, ENERGY_GAINED, ENERGY_REMOVED, LOOP_RESIDUAL,
     LOOP_VELOCITY, CLOSURE_ERROR, LOOP_ROWS, RAY, RAY_GAIN, TIME_STEPPED, RELEASED, END_GAP, DEEPEST_PAIR, PAIRS_MET,
-    PAIRS_PASSED, PAIRS_HELD, WORK, LANDINGS, HEAD,
-) = range(31)  # fmt: skip
+    PAIRS_PASSED, PAIRS_HELD, TIED_ROWS, TIED_RESIDUAL, WORK, LANDINGS, HEAD,
+) = range(33)  # fmt: skip
 
 
 class Kinematics(NamedTuple):
@@ -199,6 +199,9 @@ class Aggregates(NamedTuple):
     column: Annotated[Integers, "c"]  #: of a row of [1, W], the coordinate that it gives
     dependent: Annotated[Integers, "c"]  #: 1 for those
     may: Annotated[Integers, "c"]  #: 1 for those that may be
+    most: Annotated[Reals, "m"]  #: largest entry of a row that may be its pivot
+    most_at: Annotated[Integers, "m"]  #: and its column
+    filled: Annotated[Integers, "c + 1"]  #: columns in which a pivot's row is not zero
     step: Annotated[Reals, "N"]  #: of coordinates
     error: Annotated[Reals, "A"]  #: closure error that is left [m, rad]
 
@@ -227,7 +230,7 @@ class Solution(NamedTuple):
     u: Annotated[Reals, "R"]  #: velocities of the rows after the step, plus offset
     before: Annotated[Reals, "R"]  #: and at its start
     residuals: Annotated[Reals, 4]  #: the last certificate: see solve/certificate.py
-    loops: Annotated[Reals, 2]  #: that of loops, gears and joint friction
+    loops: Annotated[Reals, 4]  #: that of loops, gears and joint friction; that of tied rows, and their number
     ray: Annotated[Reals, "R"]  #: unit impulses that show that no motion fulfils the rows; zero where some does
     pushed: Annotated[Reals, "R"]  #: push-out velocities that were dropped for that [m/s, rad/s]
     proof: Annotated[Reals, 2]  #: how far the ray moves anything, and what it asks for: see step.check_ray

@@ -1,7 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which loops and gears of a world become aggregates of its tree, and which stay multipliers (``loops: embed``)."""
+"""Which loops and gears of a world become aggregates of its tree, and which stay rows of the step's problem.
+
+``loops: auto`` embeds what closures join where it may, and leaves gears of distant joints their rows; ``embed`` refuses
+what it cannot embed, with the reason; ``multipliers`` embeds under integrators with a flow alone: impulses that are
+constant over a step neither keep the energy of a loop nor pass its singular positions there.
+"""
 
 from typing import Any, NamedTuple
 
@@ -9,9 +14,11 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.core.workspace import flexible_parts, make_aggregates
-from mb_contact.types import JOINT_PRISMATIC, WORLD, Closures, Gears, Tree
+from mb_contact.types import CLOSURE_ROWS, CLOSURE_SCREW, JOINT_PRISMATIC, WORLD, Closures, Gears, Tree
 
-MOST = 12  #: degrees of freedom of an aggregate; one of more stays with multipliers
+MOST = 12  #: degrees of freedom of an aggregate, or those that its closures leave; one of more stays with multipliers
+ONLY = {"collision_scheme": "time_stepping", "formulation": "os", "coordinates": "joints", "elimination": "abm"}
+EMBEDDED = "embedded"
 
 
 class Part(NamedTuple):
@@ -22,6 +29,13 @@ class Part(NamedTuple):
     dofs: list[int]
     closures: list[int]
     gears: list[int]
+
+
+class Choice(NamedTuple):
+    """Aggregates of a scene, and how each of its loops and gears is held."""
+
+    parts: list[Part]
+    told: dict[str, str]  #: "embedded", or why it has rows, by the names of closures and gears
 
 
 def find_parts(tree: Tree, closures: Closures, gears: Gears, multipliers: tuple[Any, Any]) -> list[Part]:
@@ -36,13 +50,12 @@ def find_parts(tree: Tree, closures: Closures, gears: Gears, multipliers: tuple[
     tree : Tree
     closures, gears : Closures, Gears
     multipliers : (closures, gears)
-        Indices of those that stay multipliers.  An aggregate with a joint that such a gear couples to another stays
-        with multipliers too.
+        Indices of those that stay multipliers.
 
     Returns
     -------
     list of Part
-        Those of at most ``MOST`` degrees of freedom, by their first bodies.
+        Of any size, by their first bodies.
     """
     groups: list[tuple[set[int], list[int], list[int]]] = []
     for i in range(len(closures.kind)):
@@ -53,20 +66,32 @@ def find_parts(tree: Tree, closures: Closures, gears: Gears, multipliers: tuple[
         if i not in multipliers[1]:
             a, b = int(gears.body_a[i]), int(gears.body_b[i])
             groups.append((_between(tree, int(tree.parent[a]), int(tree.parent[b])) | {a, b}, [], [i]))
-    coupled = {int(k) for i in multipliers[1] for k in (gears.body_a[i], gears.body_b[i]) if gears.ratio[i] != 0.0}
     parts = []
     for bodies, own_closures, own_gears in _joined(groups):
         members = sorted(bodies)
         dofs = [d for k in members for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k])]
-        if len(dofs) <= MOST and not bodies & coupled:
-            parts.append(Part(int(tree.parent[members[0]]), members, dofs, own_closures, own_gears))
+        parts.append(Part(int(tree.parent[members[0]]), members, dofs, own_closures, own_gears))
     return sorted(parts, key=lambda part: part.bodies[0])
 
 
-def scene_parts(scene: Any, tree: Tree, couplings: Any, flexible: Any) -> list[Part]:
-    """Aggregates of a scene: its flexible links, and its loops without ``loops: multipliers``.
+def _coupled(gears, rows):
+    """Bodies that gears with rows couple to others."""
+    return {int(k) for i in rows for k in (gears.body_a[i], gears.body_b[i]) if gears.ratio[i] != 0.0}
 
-    Driven joints and closures stay multipliers, and so do loops that a flexible link is part of.
+
+def too_large(part, closures):
+    """Whether an aggregate has more than MOST degrees of freedom, and its closures leave it more than MOST.
+
+    A sweep takes the square of what is left, and of all of them where gears join distant joints.
+    """
+    left = len(part.dofs) - sum(CLOSURE_ROWS[closures.kind[i]] for i in part.closures)
+    return len(part.dofs) > MOST and (left > MOST or not part.closures)
+
+
+def choose_loops(scene: Any, tree: Tree, couplings: Any, flexible: Any) -> Choice:
+    """Aggregates of a scene: its flexible links, and what ``loops`` has embedded.
+
+    Driven joints and closures stay multipliers, and so do threads and loops that a flexible link is part of.
 
     Parameters
     ----------
@@ -78,19 +103,73 @@ def scene_parts(scene: Any, tree: Tree, couplings: Any, flexible: Any) -> list[P
 
     Returns
     -------
-    list of Part
+    Choice
+
+    Raises
+    ------
+    SceneError
+        ``loops: embed`` with a loop that cannot be embedded.
     """
     links = [Part(*part) for part in flexible_parts(tree, flexible)]
-    if scene.loops != "embed":
-        return links
-    moved = {motion.closure for motion in scene.motions}
-    gears = couplings.gears
-    held = [i for i, name in enumerate(couplings.closure_names) if name in moved]
+    closures, gears = couplings.closures, couplings.gears
+    why = _not_at_all(scene)
+    held = dict.fromkeys(range(len(closures.kind)), why) if why else _apart(scene, couplings)
     driven = [i for i in range(len(gears.ratio)) if gears.body_a[i] == gears.body_b[i]]
+    geared = dict.fromkeys(driven, "driven by a motion")
+    if why:
+        geared = dict.fromkeys(range(len(gears.ratio)), why)
     deformed = {k for link in flexible for k in (link.body, *link.nodes)}
-    loops = find_parts(tree, couplings.closures, gears, (held, driven))
-    apart = [part for part in loops if not deformed & {*part.bodies}]
-    return sorted([*links, *apart], key=lambda part: part.bodies[0])
+    coupled, chosen = _coupled(gears, geared), []
+    for part in find_parts(tree, closures, gears, (held, geared)):
+        why = _reason(scene, part, closures, coupled, deformed)
+        if why is None:
+            chosen.append(part)
+        else:
+            held |= dict.fromkeys(part.closures, why)
+            geared |= dict.fromkeys(part.gears, why)
+    if scene.loops == "embed":
+        for i, why in held.items():
+            raise scene.error("loops", f"'{couplings.closure_names[i]}' cannot be embedded: {why}; set loops: auto")
+    told = {name: geared.get(i, EMBEDDED) for i, name in enumerate(couplings.gear_names)}
+    told |= {name: held.get(i, EMBEDDED) for i, name in enumerate(couplings.closure_names)}
+    return Choice(sorted([*links, *chosen], key=lambda part: part.bodies[0]), told)
+
+
+def _not_at_all(scene):
+    """Why nothing of a scene is embedded, or None."""
+    if scene.loops == "multipliers" and scene.integrator == "semi_implicit_euler":
+        return "loops: multipliers"
+    for key, value in ONLY.items():
+        if getattr(scene, key) != value:
+            return f"{key}: {getattr(scene, key)}"
+    if scene.solver != "auto":
+        return f"solver: {scene.solver}"
+    return "sleep" if scene.sleep else None
+
+
+def _apart(scene, couplings):
+    """Closures that have rows whatever they join, and why."""
+    moved = {motion.closure for motion in scene.motions}
+    held = {}
+    for i, name in enumerate(couplings.closure_names):
+        if couplings.closures.kind[i] == CLOSURE_SCREW:
+            held[i] = "a thread, whose nut may come off"
+        if name in moved:
+            held[i] = "driven by a motion"
+    return held
+
+
+def _reason(scene, part, closures, coupled, deformed):
+    """Why a part is not embedded, or None."""
+    if deformed & {*part.bodies}:
+        return "a flexible link is part of it"
+    if coupled & {*part.bodies}:
+        return "a gear with a row of its own couples one of its joints"
+    if not part.closures and scene.loops != "embed":
+        return "a gear without a loop"
+    if too_large(part, closures):
+        return f"{len(part.dofs)} degrees of freedom hang together, and more than {MOST} are free"
+    return None
 
 
 def _path(tree, k):

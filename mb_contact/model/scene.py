@@ -62,7 +62,7 @@ CHOICES = MappingProxyType({
     "friction_model": ("coulomb_cone", "coulomb_polyhedral", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
     "drift_control": ("baumgarte", "projection"),
-    "loops": ("multipliers", "embed"),
+    "loops": ("auto", "embed", "multipliers"),
 })
 
 #: Friction models that know impacts with restitution; impacts of the others are inelastic.
@@ -113,7 +113,7 @@ class Scene:
     gears: tuple[Gear, ...] = ()
     motions: tuple[Motion, ...] = ()
     sensors: tuple[Sensor, ...] = ()
-    loops: str = "multipliers"  #: how loops and gears are held: rows of the step's problem, or embedded in the tree
+    loops: str = "auto"  #: how loops and gears are held: embedded in the tree, or multipliers of the step's problem
     drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
     drift_rate: float = CLOSURE_DRIFT_RATE  #: gamma, that part
     enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced

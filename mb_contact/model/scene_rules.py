@@ -111,10 +111,12 @@ def _sleep_rules(scene):
         yield _numbers_rule("sleep.distance", scene.sleep.distance, low=0.0, high=1e-6)
         yield _numbers_rule("sleep.time", scene.sleep.time, low=np.finfo(float).tiny)
     usual = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
-    usual |= {"solver": "auto", "coordinates": "joints", "elimination": "abm", "loops": "multipliers"}
+    usual |= {"solver": "auto", "coordinates": "joints", "elimination": "abm"}
     for key, value in {**usual, "drift_control": "baumgarte"}.items():
         message = f"bodies sleep with {key}: {value} alone; set that, or sleep: false"
         yield getattr(scene, key) != value, "sleep", message
+    message = "bodies sleep with rows of loops and gears alone; set loops: auto, or sleep: false"
+    yield scene.loops == "embed", "sleep", message
 
 
 def _numbers_rule(key, value, size=1, low=-np.inf, high=np.inf, optional=False):
@@ -322,18 +324,6 @@ def _coupling_rules(scene):
     }  # fmt: skip
     for key, value in needs.items():
         yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"
-        message = f"'loops: embed' needs {value}; set that, or 'loops: multipliers'"
-        yield scene.loops == "embed" and key != "integrator" and getattr(scene, key) != value, key, message
-    embedded = scene.loops == "embed"
-    message = "'loops: embed' needs joints, whose sweep takes the loops in; set that, or 'loops: multipliers'"
-    yield embedded and scene.coordinates == "bodies", "coordinates", message
-    message = "modified_abm factors the inertia of one joint at a time; set 'loops: multipliers', or elimination: abm"
-    yield embedded and scene.elimination == "modified_abm", "elimination", message
-    screws = any(closure.kind == "screw" for closure in scene.loop_closures)
-    message = "'loops: embed' does not know closures of kind screw; set 'loops: multipliers'"
-    yield scene.loops == "embed" and screws, "loops", message
-    message = "'loops: embed' does not know midpoint; set another integrator, or 'loops: multipliers'"
-    yield scene.loops == "embed" and scene.integrator == "midpoint", "integrator", message
     yield _numbers_rule("drift_rate", scene.drift_rate, low=0.0)
     yield scene.drift_rate >= 1.0, "drift_rate", f"must be below 1, got {scene.drift_rate:g}"
 

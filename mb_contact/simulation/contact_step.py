@@ -33,8 +33,11 @@ class ContactStep:
 
     def __init__(self, context):
         self.context = context
-        #: whether equality rows that nearly follow others are tied to them
-        self.ties_rows = context.scene.friction_model == "no_slip" and context.scene.solver == "auto"
+        scene = context.scene
+        rigid = scene.friction_model == "no_slip"
+        if scene.coordinates == "joints" and scene.formulation == "os":
+            rigid = rigid or len(context.couplings.closures.kind) > 0
+        self.ties_rows = rigid and scene.solver == "auto"  #: equality rows that nearly follow others are tied to them
         if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
             context.need_rule[ON] = 0.0
         self._lent = None  #: Impacts for steps of a scene that has none, in which a pair strikes
@@ -117,3 +120,13 @@ class ContactStep:
         """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""
         status = self.impulses(handle) if status == LIMIT_MISSED else status
         return OK if status == IN_PARTS else status  # at the end of a flow nothing strikes any more
+
+
+def pivots_without_slip(context):
+    """Whether ``solver: auto`` takes the modified PPM: tangents without slip are eliminated, and what is left is small.
+
+    Joint friction is a box, which it does not know; driven rows, sleep and links' modes are of the usual step alone.
+    """
+    scene = context.scene
+    usual = not (scene.motions or scene.sleep or len(context.world.joints.rubbing) or context.world.flexible)
+    return scene.friction_model == "no_slip" and scene.coordinates == "joints" and usual

@@ -18,7 +18,7 @@ from mb_contact.core.step import step as _step
 from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import make_closing_work
 from mb_contact.core.step.need import make_need
-from mb_contact.model.aggregates import merged_roots, scene_parts, tree_aggregates
+from mb_contact.model.aggregates import choose_loops, merged_roots, tree_aggregates
 from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
@@ -57,8 +57,8 @@ class StepContext:
         Coordinates (nq,), velocities (N,) and commanded efforts (N,) that the kernels work on.
     settings, solver, drift : ndarray
         Numbers of the step, its solver and the closing of loops; ``core/handle.py`` names their entries.
-    parts, couplings
-        Aggregates of the tree (``loops: embed``), and the loops and gears that are rows of the step's problem.
+    parts, couplings, loops
+        Aggregates of the tree, the loops and gears that are rows of the step's problem, and why they are, by names.
     kin, art, compliance, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
     contacts, rows, frames, blocks, solution, system, draft, loop, bilateral, closing, memory
@@ -89,7 +89,7 @@ class StepContext:
         self.joints = joints._replace(total=joints.damping.copy(), **own)
         total = self.joints.total.view()
         total.setflags(write=False)
-        self.parts = scene_parts(scene, tree, world.couplings, world.flexible)  #: aggregates of the tree
+        self.parts, self.loops = choose_loops(scene, tree, world.couplings, world.flexible)
         embedded = [[i for part in self.parts for i in getattr(part, name)] for name in ("closures", "gears")]
         self.couplings = world.couplings.without(*embedded) if self.parts else world.couplings
         if self.parts:

@@ -125,7 +125,7 @@ class Flow:
         #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; joint_force,
         #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
         self.arrays, self.flow = _flow.make_flow(
-            context.n, context.N, len(context.q), rule, tableau, tolerance, _free_bodies(context.world.tree),
+            context.n, context.N, len(context.q), rule, tableau, tolerance, _free_bodies(context),
             context.make_modal, context.make_aggregates,
         )
         self._kernel = _flow_step.flow_step if context.N < UNLOCKED else _flow_step.long_flow_step
@@ -212,14 +212,17 @@ class Flow:
         return _flow.conclude_flow(handle, self.flow)
 
 
-def _free_bodies(tree):
+def _free_bodies(context):
     """1 for every body that is a rigid body in free flight and nothing else, int64 (n,)."""
+    tree = context.world.tree
     free = (tree.joint_type == JOINT_FLOATING).astype(np.int64)
     free[tree.parent[tree.parent >= 0]] = 0
     for k in np.flatnonzero(free):
         dofs = slice(tree.v_start[k], tree.v_start[k] + 6)
         if tree.armature[dofs].any() or tree.damping[dofs].any():
             free[k] = 0
+    for part in context.parts:
+        free[part.bodies] = 0
     return free
 
 

@@ -20,19 +20,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_choice
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES
-from mb_contact.core.constraints.hinge import DAMPING
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import Rows
 from mb_contact.dynamics.arguments import quaternions
-from mb_contact.errors import InputError
 from mb_contact.model.inertia import weld
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.urdf_xml import UrdfReader
+from mb_contact.simulation.embedded_forces import BEFORE, EmbeddedForces, moved
 from mb_contact.types import CLOSURE_ROWS, WORLD
-
-BEFORE = 2  #: from this value on ``Memory.released`` says that a thread had come off before the last step
 
 
 class Cut(NamedTuple):
@@ -59,9 +55,10 @@ class LoopForces(NamedTuple):
 class JointWrenches:
     """Wrenches through the joints of a simulator's robots in its last step."""
 
-    def __init__(self, world, scene, couplings):
-        self._world = world
-        arrays = make_tree_arrays(world.tree, flexible=world.flexible)
+    def __init__(self, context):
+        self._context, self._world = context, context.world
+        world, scene, couplings = context.world, context.scene, context.couplings
+        arrays = make_tree_arrays(world.tree, context.make_aggregates(), world.flexible)
         self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
         self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)
@@ -69,7 +66,7 @@ class JointWrenches:
         hinges = len(world.couplings.closure_names) - len(scene.loop_closures)  # closures of joints stand before others
         own = world.couplings.closure_names[hinges:]
         ends = dict(zip(own, ((c.link_a, c.link_b) for c in scene.loop_closures)))
-        self._embedded = {name: pair for name, pair in ends.items() if name not in couplings.closure_names}
+        self._embedded = EmbeddedForces(context, arrays, self._handle, ends)
         kept = couplings.closure_names[hinges:]
         self._couplings, self._ends = couplings, [()] * hinges + [ends[name] for name in kept]
         self._loops = {name: hinges + c for c, name in enumerate(kept)}
@@ -78,12 +75,14 @@ class JointWrenches:
     @property
     def names(self):
         """All joints of the robots, in the order of their files, and loop closures."""
-        return tuple({**self._joints, **self._loops})
+        return tuple({**self._joints, **self._loops, **self._embedded.ends})
 
     def child_link(self, joint):
         """The link in whose axes, and about whose origin, the wrench of a joint or loop closure is given."""
         if joint in self._loops and joint not in self._joints:
             return self._ends[self._loops[joint]][0]
+        if joint in self._embedded.ends and joint not in self._joints:
+            return self._embedded.ends[joint][0]
         return self._cut(joint).link
 
     def evaluate(self, before, after, dt, gravity, exact):
@@ -93,11 +92,14 @@ class JointWrenches:
         second order in the step where the motion is smooth.
         """
         (q, v), (q_next, v_next) = before, after
+        if exact and self._context.parts:
+            v_next = self._context.work.v_next  # before velocities are placed where the step has led to
         effort, v_dot = np.empty(len(v)), (v_next - v) / dt
         if not exact:
             q, v = self._middle(q, q_next), 0.5 * (v + v_next)
         evaluate_inverse_dynamics(self._handle, q, v, v_dot, gravity, effort)
         self._gravity, self._dt = gravity, dt
+        self._embedded.find(q, effort)
 
     def _middle(self, q, q_next):
         """Coordinates half-way; quaternions of unit length."""
@@ -115,24 +117,28 @@ class JointWrenches:
         """
         if joint in self._loops and joint not in self._joints:
             return self._closure_wrench(joint, loops)
+        if joint in self._embedded.ends and joint not in self._joints:
+            return self._in_link(self._embedded.ends[joint][0], self._embedded.on_first(joint))
         cut, world, kin, force = self._cut(joint), self._world, self._kin, self._force
         origin = np.zeros(3) if cut.body == WORLD else kin.p[cut.body]
         total = self._rigid_part(cut)
         for k in cut.children:
-            total += _moved(force[k], kin.p[k] - origin)
+            total += moved(force[k], kin.p[k] - origin)
         for link in cut.links:
             body = world.frames[link].body
             shift = (0.0 if body == WORLD else kin.p[body]) - origin
             for g in world.link_geometries.get(link, ()):
-                total -= _moved(geom_impulse[g] / self._dt, shift)
+                total -= moved(geom_impulse[g] / self._dt, shift)
         for link, body, value in external:
             if link in cut.links:
-                total -= _moved(value, kin.p[body] - origin)
+                total -= moved(value, kin.p[body] - origin)
         total -= self._closure_forces(cut, kin, origin, loops)
         return self._in_link(cut.link, total)
 
     def _in_link(self, link, total):
         """A wrench about the origin of a link's body, world axes, in the link's axes about its origin."""
+        if link not in self._world.frames:
+            return total
         frame, kin = self._world.frames[link], self._kin
         R, p = (frame.R, frame.p) if frame.body == WORLD else (kin.R[frame.body] @ frame.R, kin.R[frame.body] @ frame.p)
         moment = total[:3] - np.cross(p, total[3:])
@@ -157,8 +163,8 @@ class JointWrenches:
             if rows.body_a[r] != WORLD:
                 total += rows.on_a[r] * impulse
             else:
-                total -= _moved(rows.on_b[r] * impulse, self._kin.p[rows.body_b[r]])
-        return total if link not in self._world.frames else self._in_link(link, total)
+                total -= moved(rows.on_b[r] * impulse, self._kin.p[rows.body_b[r]])
+        return self._in_link(link, total)
 
     def _rigid_part(self, cut):
         """M alpha + b of the links fixed to the child link, about the origin of their body, world axes."""
@@ -180,12 +186,13 @@ class JointWrenches:
             sides = ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r]))
             for link, (body, direction) in zip(self._ends[c], sides):
                 if link in cut.links and body != WORLD:
-                    total += _moved(direction * loops.impulse[i] / self._dt, kin.p[body] - origin)
+                    total += moved(direction * loops.impulse[i] / self._dt, kin.p[body] - origin)
+        for link, body, force in self._embedded.acting():
+            if link in cut.links and body != WORLD:
+                total += moved(force, kin.p[body] - origin)
         return total
 
     def _make_cut(self, joint):
-        if joint not in self._joints and joint in self._embedded:
-            raise InputError(f"loop closure '{joint}' is embedded and has no forces; set 'loops: multipliers'")
         as_choice(joint, self.names, "joint")
         world = self._world
         first = self._joints[joint].child
@@ -201,10 +208,6 @@ class JointWrenches:
                 stack.append(spec.child)
                 if (link in rigid or self._free) and spec.kind != "fixed":  # the sums of free bodies are their own
                     hanging.append(world.frames[spec.child].body)
-        for name, ends in self._embedded.items():
-            if (ends[0] in links) != (ends[1] in links):
-                message = f"the wrench of joint '{joint}' has a part of the embedded loop '{name}', "
-                raise InputError(message + "which has no forces; set 'loops: multipliers'")
         part = weld([self._still[link].transformed(world.frames[link].R, world.frames[link].p) for link in rigid])
         body = world.frames[first].body
         return Cut(first, body, part.mass, part.com, part.about_origin(), tuple(hanging), frozenset(links))
@@ -219,30 +222,3 @@ def _joints_of(world):
         inertias.update((name, link.inertia) for name, link in links.items())
         joints.update((name, spec) for name, spec in specs.items() if spec.kind != "floating")
     return joints, inertias
-
-
-def _moved(force, shift):
-    """A spatial force about a point that lies ``-shift`` from its own."""
-    return np.concatenate((force[:3] + np.cross(shift, force[3:]), force[3:]))
-
-
-def add_loop_forces(context, dt, external):
-    """Forces of closures, gears of two joints and hinges on bodies (n, 6); those of friction and drives are efforts."""
-    info = context.bilateral.info
-    rows, impulse, couplings = context.rows, context.solution.r, context.couplings
-    first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
-    gears = last - int(info[GEARS]) - int(info[HINGES])  # worlds have gears or hinges
-    released = context.memory.released
-    loops = sum(CLOSURE_ROWS[kind] for kind in couplings.closures.kind[released < BEFORE])
-    acting = list(range(first, first + loops))
-    posed = context.hinges.posed
-    if int(info[HINGES]) == np.count_nonzero(posed[:, DAMPING:] >= 0):  # not those of an impact
-        acting += posed[posed >= 0].tolist()
-    if gears - first - loops == len(context.joints.rubbing):  # not those of an impact
-        acting += (first + loops + np.flatnonzero(context.joints.rubbing < 0)).tolist()
-    for g, ratio in enumerate(couplings.gears.ratio):
-        acting += [gears + g, last + g] if ratio else []
-    for r in acting:
-        for body, on in ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r])):
-            if body != WORLD:
-                external[body] += on * impulse[r] / dt

@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.checks import as_choice
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.operational import joint_terms, link_impulses, make_operational_work, operational_terms
-from mb_contact.dynamics import OperationalSpace, invert_compliance
+from mb_contact.dynamics import OperationalSpace, invert_compliance, operational_space
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.dynamics.constrained import ConstraintResponse, DrivenRows, checked_constraints, constrain
 from mb_contact.errors import DynamicsError, InputError
@@ -49,9 +49,9 @@ class OperationalMonitor:
         if not self._names:
             raise InputError("frames must name at least one frame")
         held = context.held_joints() if checked_constraints(constraints) == "held" and stepped else self._none
-        if constraints == "none" and context.parts:
-            message = "the loops of this scene are embedded in its tree; "
-            raise InputError(message + "set 'loops: multipliers' to leave them out")
+        if constraints == "none" and context.loops:
+            alone = operational_space(self._world, context.q, context.v, self._names, constraints)
+            return alone._replace(jacobian=self._of_joints(alone.jacobian))
         work = self._work
         status, body = operational_terms(context.handle, work)
         if status != OK:
@@ -75,8 +75,11 @@ class OperationalMonitor:
             rows = self._response.at(context.q, held, carried)
             rows = rows._replace(bias=rows.bias + rates)
             compliance, bias = constrain(rows, work.J, compliance, bias)
-        J = work.J[:, self._joints].copy() if self._S is None else (work.J @ self._S)[:, self._columns()]
-        return OperationalSpace(self._names, J, bias, compliance, *invert_compliance(compliance))
+        return OperationalSpace(self._names, self._of_joints(work.J), bias, compliance, *invert_compliance(compliance))
+
+    def _of_joints(self, J):
+        """Columns of the robots' joints of a Jacobian over all velocities."""
+        return J[:, self._joints].copy() if self._S is None else (J @ self._S)[:, self._columns()]
 
     def _carried(self, context):
         """Accelerations (N,) of a tree with embedded loops whose efforts carry gravity and the velocity products.

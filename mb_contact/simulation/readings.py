@@ -287,7 +287,7 @@ class Readings(Sensing, Threads, Hinged, Resting):
         -------
         JointWrenches
         """
-        return JointWrenches(self.world, self.context.scene, self.context.couplings)
+        return JointWrenches(self.context)
 
     def joint_wrench(self, joint: str) -> Floats:
         """Mean wrench through a joint of a robot, or a loop closure, in the last step; zero before the first step.

@@ -32,6 +32,7 @@ from mb_contact.core.workspace import (
     SLIDING,
     SOLVER,
     STATE,
+    TIED_ROWS,
 )
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
@@ -94,6 +95,8 @@ class Certificate(NamedTuple):
     pairs_met: int = 0  #: pairs with a gap that had the contact of the moment at which they meet in the step
     pairs_passed: int = 0  #: pairs that this step's first solution held back, and that pass without touching
     pairs_held: int = 0  #: pairs about which no decision was found: held back by the contact of the step's start
+    tied_rows: int = 0  #: rows of loops and of contacts without slip that were tied to others, from which they follow
+    tied_residual: float = 0.0  #: worst residual of these, which no other counts [sqrt(N s m/s)]
 
     @property
     def residual(self) -> float:
@@ -199,7 +202,7 @@ class Step:
         """
         values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
-        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD):
+        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD, TIED_ROWS):
             values[count] = int(values[count])
         pair = int(values[DEEPEST_PAIR])
         values[DEEPEST_PAIR] = ", ".join(self._pair_links[pair]) if pair >= 0 else ""

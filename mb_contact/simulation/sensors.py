@@ -24,9 +24,9 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Pose
 from mb_contact.model.sensors import RAYS
 from mb_contact.simulation.cameras import OPTICAL, Cameras, noisy
-from mb_contact.simulation.joint_wrench import add_loop_forces
+from mb_contact.simulation.embedded_forces import forces_on_bodies
 from mb_contact.simulation.pads import PadFace, seen_from, touches, wrench_about
-from mb_contact.types import OK, WORLD
+from mb_contact.types import OK
 
 TARED = ("force_torque", "contact", "tactile")  #: kinds whose zero can be set
 
@@ -349,11 +349,7 @@ class Sensors:
         self._external[:] = 0.0
         if context.last is not None:
             effort += context.work.joint_effort + context.world.tree.damping * context.v  # which is taken off again
-            self._external += context.work.external
-            for g, body in enumerate(context.world.geoms.body):
-                if body != WORLD:
-                    self._external[body] += context.work.geom_impulse[g] / context.last.dt
-            add_loop_forces(context, context.last.dt, self._external)
+            self._external += forces_on_bodies(context)
         tree, joints, k = context.world.tree, context.joints, context.joints.sprung
         d = tree.v_start[k]
         effort[d] -= joints.stiffness[d] * (context.q[tree.q_start[k]] - joints.rest[d])

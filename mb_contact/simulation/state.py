@@ -263,7 +263,8 @@ class SimulationState:
         """A context in which every loop and gear has rows: all coordinates move when they are closed at first."""
         if not self.context.parts:
             return self.context
-        context = StepContext(replace(self.context.scene, loops="multipliers"), self.context.world)
+        rows = replace(self.context.scene, loops="multipliers", integrator="semi_implicit_euler")
+        context = StepContext(rows, self.context.world)
         context.allocate()
         _closing.refresh(context.handle)
         return context
@@ -277,5 +278,5 @@ class SimulationState:
         message = f"the loops cannot be closed from the initial positions, {error:.3g} m or rad stay open; "
         remedy = "correct its poses, or give joint positions nearer to a closed loop"
         if error <= LOST and not self.context.parts:
-            remedy = f"give its poses more digits, or set loops: embed, which takes what stays open by {LOST:g}"
+            remedy = f"give its poses more digits, or set loops: auto, which takes what stays open by {LOST:g}"
         return self.context.scene.error(key, message + remedy)

@@ -1,14 +1,19 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads of a simulation that have come to their ends (``core/constraints/loop.py`` releases them)."""
+"""How the loops of a simulation are held: embedded or by rows, tied to others, off their threads."""
 
+import numpy as np
+
+from mb_contact.core.constraints.bilateral import FIRST
+from mb_contact.core.solve.system import ROWS
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
+from mb_contact.types import CLOSURE_ROWS
 
 
 class Threads:
-    """The part of a Simulator that knows which nuts have come off."""
+    """The part of a Simulator that knows how its loops are held."""
 
     world: World
     context: StepContext
@@ -23,3 +28,34 @@ class Threads:
         """
         names = self.world.couplings.closure_names
         return tuple(name for name, released in zip(names, self.context.memory.released) if released)
+
+    @property
+    def loops(self) -> dict[str, str]:
+        """How every loop closure and gear is held, by its name: ``"embedded"``, or why it has rows of its own.
+
+        Returns
+        -------
+        dict of str to str
+        """
+        return dict(self.context.loops)
+
+    @property
+    def tied_rows(self) -> tuple[str, ...]:
+        """What the rows are of that the last step has tied to others, since they nearly follow from these.
+
+        Names of loop closures, and pairs of links whose contacts are without slip; each once.
+
+        Returns
+        -------
+        tuple of str
+        """
+        context, system = self.context, self.context.system
+        count, first, kinds = int(system.count[ROWS]), int(context.bilateral.info[FIRST]), context.closures.kind
+        ends = first + np.cumsum([CLOSURE_ROWS[kind] for kind in kinds[context.memory.released == 0]])
+        names = {}
+        for row in system.source[:count][system.follower[:count] != 0]:
+            if row < first:
+                names[", ".join(context.pair_links[int(context.contacts.pair[row // 3])])] = None
+            elif row < ends[-1:].max(initial=0):
+                names[context.couplings.closure_names[int(np.searchsorted(ends, row, side="right"))]] = None
+        return tuple(names)

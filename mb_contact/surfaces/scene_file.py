@@ -27,7 +27,7 @@ APART = (
 BOTH = {
     "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "formulation": ("os",),
     "solver": ("auto",), "friction_model": ("coulomb_cone", "coulomb_polyhedral"), "coordinates": ("joints",),
-    "elimination": ("abm",), "loops": ("multipliers",), "drift_control": ("baumgarte",),
+    "elimination": ("abm",), "loops": ("auto", "multipliers"), "drift_control": ("baumgarte",),
 }  # fmt: skip
 
 

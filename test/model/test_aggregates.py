@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 import mb_contact as mb
-from mb_contact.model.aggregates import MOST, find_parts, merged_roots, scene_parts
+from mb_contact.model.aggregates import MOST, choose_loops, find_parts, merged_roots
 from mb_contact.model.scene import Gear, Scene, SceneModel
 from paths import ROOT
 from scenes.loop_cases import bar, hinge
@@ -29,7 +29,7 @@ def chain(*parents, gears):
 def parts_of(scene):
     world = mb.build_world(scene)
     names = [name[1:] for name in world.body_names]
-    parts = scene_parts(scene, world.tree, world.couplings, world.flexible)
+    parts = choose_loops(scene, world.tree, world.couplings, world.flexible).parts
     return world, [sorted(int(names[k]) for k in part.bodies) for part in parts], parts
 
 

@@ -54,7 +54,7 @@ def four_bar(kind="axis", theta=0.5, speed=2.0, error=0.0, **options):
     joints = {"crank_joint": q[0], "coupler_joint": q[1] + error, "rocker_joint": q[2]}
     closure = Closure(kind, "coupler", "rocker", Pose((COUPLER, 0, 0)), Pose((ROCKER, 0, 0)))
     model = SceneModel(urdf=urdf, joints=joints, velocities={"crank_joint": speed})
-    options.setdefault("gravity", (0.0, -9.81, 0.0))
+    options = {"gravity": (0.0, -9.81, 0.0), "loops": "multipliers", **options}
     return Scene(models=(model,), loop_closures=(closure,), **options)
 
 
@@ -74,7 +74,7 @@ def cut_four_bar(theta=0.5, speed=2.0, **options):
     }  # fmt: skip
     pose_b = Pose((half, 0, 0), (0.0, 0.0, np.pi))
     model = SceneModel(urdf=urdf, joints=joints, velocities={"crank_joint": speed})
-    options.setdefault("gravity", (0.0, -9.81, 0.0))
+    options = {"gravity": (0.0, -9.81, 0.0), "loops": "multipliers", **options}
     closure = Closure("weld", "near", "far", Pose((half, 0, 0)), pose_b)
     return Scene(models=(model,), loop_closures=(closure,), **options)
 

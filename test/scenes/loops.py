@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mb_contact.core.workspace import make_aggregates_handle, taken
-from mb_contact.model.aggregates import find_parts, merged_roots, tree_aggregates
+from mb_contact.model.aggregates import find_parts, merged_roots, too_large, tree_aggregates
 from mb_contact.types import (
     CLOSURE_DISTANCE,
     CLOSURE_NAMES,
@@ -38,15 +38,19 @@ class ClosedForest:
         parts = [self._closure() for _ in range(closures)]
         self.closures = self._closures([part for part in parts if part is not None])
         self.gears = self._gears(gears)
-        while len(find_parts(tree, self.closures, self.gears, ((), ()))) == 0 and len(self.closures.kind):
+        while len(self._parts()) == 0 and len(self.closures.kind):
             self.closures = taken(self.closures, np.arange(len(self.closures.kind) - 1))
-        self.parts = find_parts(tree, self.closures, self.gears, ((), ()))
+        self.parts = self._parts()
         embedded = sorted(i for part in self.parts for i in part.closures)
         geared = sorted(i for part in self.parts for i in part.gears)
         self.closures, self.gears = taken(self.closures, embedded), taken(self.gears, geared)
-        self.parts = find_parts(tree, self.closures, self.gears, ((), ()))
+        self.parts = self._parts()
         self.tree = tree._replace(root=merged_roots(tree, self.parts))
         self.v = hold(tree, self.closures, self.gears, self.q, v)
+
+    def _parts(self):
+        parts = find_parts(self.model.tree, self.closures, self.gears, ((), ()))
+        return [part for part in parts if not too_large(part, self.closures)]
 
     def aggregates(self):
         return make_aggregates_handle(

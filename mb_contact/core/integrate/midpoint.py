@@ -19,6 +19,7 @@ from mb_contact.core.constraints.servo import servo_efforts
 from mb_contact.core.integrate.flow import accelerate, ended, flow_powers, move_chart, stage_forces
 from mb_contact.core.integrate.free_body import ROUNDING, SETTLED, free_body_step
 from mb_contact.core.jit import INTEGER, kernel, on_demand
+from mb_contact.core.tree.embedding import close_aggregates
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import (
     add_spatial,
@@ -41,6 +42,7 @@ ITERATIONS = 40  # of the fixed point before the step is halved
 PATIENCE = 8  # iterations after which a growing change means divergence
 HALVINGS = 12  # of a flow
 STALLED = 1e-9  # relative change that may remain after PATIENCE iterations: near rest, energies have no more digits
+BESIDE = 1e-6  # the same beside a singular position of an embedded loop, where accelerations have as few
 EPSILON = 2.2e-16  # relative rounding of an energy
 LOST = 1e-7  # part of a tree's energies below which its kinetic energy is rounding, and nothing is corrected with it
 BEFORE, AFTER, KINETIC, SIZE = 0, 1, 2, 4  # rows of ``f.energies``; kinetic parts of the first two behind KINETIC
@@ -122,7 +124,7 @@ def _tree_step(h, f, time, dt):
     for iteration in range(ITERATIONS):
         for i in range(N):
             f.x[i] = 0.5 * dt * f.mean[i]
-            f.v[i] = f.mean[i]
+            f.v[i] = f.guess[i] = f.mean[i]  # of these two embedded loops change the first
         move_chart(tree, f.q_start, f.x, f.q)
         status = accelerate(h, f, time, 0.5 * dt, f.v_start)
         if status != OK:
@@ -141,9 +143,11 @@ def _tree_step(h, f, time, dt):
         for i in range(N):
             if not np.isfinite(f.mean[i]):
                 return STEP_TOO_SMALL
-            change = max(change, abs(f.mean[i] - f.v[i]))
+            change = max(change, abs(f.mean[i] - f.guess[i]))
             scale = max(scale, abs(f.mean[i]))
-        stalled = ROUNDING if iteration < PATIENCE else STALLED
+        stalled = ROUNDING
+        if iteration >= PATIENCE:
+            stalled = BESIDE if f.art.aggregates.base.shape[0] > 0 else STALLED
         least = SETTLED * scale + noise
         falls = iteration > 0 and 4.0 * change < before
         settled = change <= least or (falls and change * change <= least * before)  # as the next one is, then
@@ -227,11 +231,14 @@ def _correct(h, f, dt):
 def _energies_at(h, f, q, v, row):
     """Mechanical energies of the trees at (q, v), at their root bodies; ``SIZE`` the sum of their parts' sizes.
 
-    Leaves poses of (q, v) in a second workspace: those of the middle are still wanted.
+    Leaves poses of (q, v) in a second workspace: those of the middle are still wanted.  Embedded loops are closed.
     """
     tree = h.tree
     kin = f.kin_end
     body_poses(tree, q, kin)
+    if f.art.aggregates.base.shape[0] > 0:
+        close_aggregates(tree, q, v, kin, f.art.aggregates)
+        body_poses(tree, q, kin)
     body_velocities(tree, kin, v, kin.V)
     energies = f.energies
     for k in range(tree.parent.shape[0]):

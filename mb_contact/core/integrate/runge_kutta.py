@@ -13,6 +13,7 @@ from mb_contact.types import NOT_FINITE, OK, STEP_TOO_SMALL
 
 SHORTEST = 1e-6  # part of the flow below which an error-controlled step is given up
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step's length
+ROUNDING = 1e-6  # error of a step beside a singular position of a loop, where a shorter step has more [rad, m]
 
 
 @kernel
@@ -109,10 +110,16 @@ def adaptive_flow(h, f, dt):
 
 @kernel
 def _adaptive_steps(h, f, dt):
-    """The steps of ``adaptive_flow`` with the efforts of servos as they are; a status."""
+    """The steps of ``adaptive_flow`` with the efforts of servos as they are; a status.
+
+    Beside a singular position of an embedded loop rounding over its distance, cubed, is an error of accelerations, and
+    shorter steps come closer to it: where a shorter step has the greater error, it is taken.
+    """
     order, tolerance = f.control[0], f.control[1]
     fill(f.work.shape[0], f.work, 0.0)
     done = 0.0
+    before = np.inf  # error of the last step that was refused, longer and from the same start
+    closed = f.art.aggregates.base.shape[0] > 0
     step = dt
     while True:
         last = step >= (dt - done) * (1.0 - 1e-9)
@@ -124,14 +131,16 @@ def _adaptive_steps(h, f, dt):
             return status
         error = step_error(f.rates, f.accelerations, f.v_start, f.difference, step, tolerance)
         f.count[0] += 1
-        if error <= 1.0:
+        if error <= 1.0 or (closed and before <= error <= ROUNDING / tolerance):
             if last:
                 return ended(f)
             done += step
+            before = np.inf
             copy(f.q_start.shape[0], f.q_end, f.q_start)
             copy(f.v_start.shape[0], f.v_end, f.v_start)
         else:
             copy(f.work.shape[0], f.before, f.work)
+            before = error
         factor = GROW if error == 0.0 else SAFETY * error ** (-1.0 / order)
         step *= min(max(factor, SHRINK), GROW)
         if step < SHORTEST * dt:

@@ -20,14 +20,15 @@ def certify(P, u, first_bilateral, residuals, loops):
     """Residuals of the impulses ``P.r`` with velocities u of the caller's rows.
 
     Rows of loops, gears and joint friction, from ``first_bilateral`` on, go to ``loops``: worst scaled residual and
-    worst velocity [m/s, rad/s], of soft rows beside that of their softness.  A NaN or an infinity counts as infinitely
-    bad.
+    worst velocity [m/s, rad/s], of soft rows beside that of their softness.  Behind them are the worst scaled residual
+    of rows that are tied to others, whatever they are of, and how many these are.  A NaN or an infinity counts as
+    infinitely bad.
     """
     for i in range(residuals.shape[0]):
         residuals[i] = 0.0
     residuals[WORST] = -1.0
-    loops[0] = 0.0
-    loops[1] = 0.0
+    for i in range(loops.shape[0]):
+        loops[i] = 0.0
     largest = -1.0
     for b in range(P.count[BLOCKS]):
         i = P.blocks.start[b]
@@ -45,6 +46,10 @@ def certify(P, u, first_bilateral, residuals, loops):
             gap = np.inf
         elif kind == EQUALITY:
             below = abs(w + mu * z) / s
+            if P.follower[i] != 0:
+                loops[2] = max(loops[2], below)
+                loops[3] += 1.0
+                continue
         elif kind == BOX:
             gap = s * abs(z - min(max(z - w / P.blocks.D[i], -mu), mu))
         else:

@@ -64,6 +64,8 @@ def assemble_problem(h):
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0
     status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], only_rows)
+    for i in range(h.system.count[ROWS]):
+        h.system.follower[i] = 0
     if status == OK and ties:
         tie_rows(h.system)
     if status == OK:

@@ -47,6 +47,8 @@ from mb_contact.core.workspace import (
     SOLVER,
     STAGE,
     STATE,
+    TIED_RESIDUAL,
+    TIED_ROWS,
     UNLAWFUL,
     WORK,
 )
@@ -108,6 +110,7 @@ def summarise(h):
     out[LOOP_ROWS] = info[COUNT]
     out[RAY] = h.sol.proof[MOTION]
     out[RAY_GAIN] = h.sol.proof[GAIN]
+    out[TIED_RESIDUAL], out[TIED_ROWS] = h.sol.loops[2], h.sol.loops[3]
     out[WORK] = 0.0
     for i in range(work.work_terms.shape[0]):
         out[WORK] += work.work_terms[i]

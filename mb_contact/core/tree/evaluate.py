@@ -12,6 +12,7 @@ from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.tree.embedding import velocity_rows
 from mb_contact.core.tree.frames import frame_jacobians, frame_poses
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
@@ -169,3 +170,9 @@ def evaluate_compliance(h, nodes, q, L):
         h.tree, h.kin, h.art, nodes.compliance, nodes.touched, nodes.body, nodes.first,
         nodes.R_frame, nodes.p_frame, nodes.R, nodes.p, q, L,
     )  # fmt: skip
+
+
+@kernel
+def evaluate_loop_rows(h, i):
+    """Rows of aggregate i at the poses and velocities of a handle, into its ``G`` and ``rows``; how many."""
+    return velocity_rows(h.tree, h.kin, h.art.aggregates, i)

@@ -104,7 +104,7 @@ def _scene(c: Compiled, contacts: Contacts, shapes: Shapes, robots: list[Robot],
     return Scene(
         models=tuple(_model(c, contacts, robot, actuators, told, state) for robot in robots),
         primitives=shapes.primitives(), materials=contacts.materials(), pairs=contacts.pairs(),
-        loop_closures=closures, gears=gears, loops="embed" if closures else "multipliers",  # rods are light
+        loop_closures=closures, gears=gears,
         sensors=sensors(c), time_step=min(float(m.opt.timestep), MOST_STEP),
         gravity=(0.0, 0.0, 0.0) if still else tuple(m.opt.gravity.tolist()),
         integrator="rk4" if m.opt.integrator == RK4 else "semi_implicit_euler", path=path,

@@ -1,7 +1,8 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps of a scene by the solvers that D15 compares: ``solver: lemke | ppm | active_set``.
+"""Steps of a scene by the solvers that D15 compares: ``solver: lemke | ppm | active_set``; ppm is also what ``auto``
+takes without slip.
 
 Rows, free velocities, impacts and the motion are those of the usual step.  Rows that hold with equality (loops, gears,
 without slip and with viscous friction the tangents too) are eliminated by D15's algorithm 2; what is left goes to
@@ -76,17 +77,18 @@ class PivotingStep(ContactStep):
     def __init__(self, context):
         super().__init__(context)
         scene, world = context.scene, context.world
-        self.solver_names = ("none", scene.solver, "no_push_out", "over_budget")
-        message = f"{scene.solver} does not know joint friction; use solver: auto"
+        self._solver = solver = "ppm" if scene.solver == "auto" else scene.solver
+        self.solver_names, self.ties_rows = ("none", solver, "no_push_out", "over_budget"), False
+        message = f"{solver} does not know joint friction; use solver: auto"
         scene.refuse_if(len(world.joints.rubbing) > 0, "solver", message)
-        self._solve = {"ppm": by_ppm, "lemke": by_lemke, "active_set": self._by_active_set}[scene.solver]
+        self._solve = {"ppm": by_ppm, "lemke": by_lemke, "active_set": self._by_active_set}[solver]
 
     def allocate(self):
         context = self.context
         rows, blocks = len(context.solution.r), len(context.blocks.start)
         n_f, pyramid = context.scene.friction_directions, context.scene.friction_model == "coulomb_polyhedral"
         size = (n_f + 2) * context.capacity + rows if pyramid else blocks
-        if context.scene.solver == "ppm":
+        if self._solver == "ppm":
             size = 1
         work = PivotingArrays(
             _eq.make_equality_work(context.n, context.N, rows, rows), make_ppm_work(blocks, context.N),
@@ -242,9 +244,23 @@ def take(h, a, pivots, solved):
 
 
 @kernel
+def _tell_tied(P, rows, eq):
+    """Rows of the posed step that algorithm 2 has left out, since they follow from those that it has taken."""
+    for i in range(rows):
+        eq.column[i] = 0.0
+    for k in range(eq.info[_eq.EQUALITY_ROWS]):
+        eq.column[eq.equality[k]] = 1.0
+    for k in range(eq.info[_eq.PICKED_ROWS]):
+        eq.column[eq.picked[k]] = 0.0
+    for i in range(P.count[ROWS]):
+        P.follower[i] = 1 if eq.column[P.source[i]] != 0.0 else 0
+
+
+@kernel
 def _publish(h, a, pivots, solved):
     """The impulses ``a.eq.r`` are the step's; a status."""
     P, rows = h.system, rows_in_use(h)
+    _tell_tied(P, rows, a.eq)
     for i in range(rows):
         h.sol.r[i] = a.eq.r[i]
     for i in range(P.count[ROWS]):
