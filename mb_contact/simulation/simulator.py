@@ -383,6 +383,8 @@ class Simulator(Readings):
     def contact_problem(self) -> Any:
         """The contact problem that the last step solved, for study (J14 Eq. 53).
 
+        All rows whose law is no equation: contacts with torsion and rolling, limits, joint friction.
+
         Returns
         -------
         ContactProblem

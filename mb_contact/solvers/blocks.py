@@ -107,22 +107,13 @@ def solve_blocks(
     """
     q = as_vector(q, None, "q", finite=False)
     W = as_matrix(W, (len(q), len(q)), "W", finite=False)
-    rows, blocks, size = len(q), len(kind), np.asarray(size, np.int64)
+    rows, size = len(q), np.asarray(size, np.int64)
     order, islands = _islands(W, size)
     starts = np.cumsum(size) - size
     source = np.concatenate([np.arange(starts[b], starts[b] + size[b]) for b in order] or [order])
-    room, none = (2 * max(rows, 1), 2 * max(blocks, 1)), np.zeros(0, np.int64)  # for a part of an island
-    P = make_system(*room, 0, max(rows, 1), none, none)
-    P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, len(islands) - 1
-    P.blocks.kind[:blocks], P.blocks.n_f[:] = np.asarray(kind, np.int64)[order], n_f
-    P.blocks.start[1 : blocks + 1] = np.cumsum(size[order])
-    P.blocks.mu[:rows], P.q[:rows] = np.broadcast_to(mu, rows)[source], q[source]
-    P.source[:rows] = np.arange(rows)
-    P.island[: len(islands)], P.face[0] = islands, BY_ROWS
-    P.W[:rows, :rows] = W[np.ix_(source, source)]
-    diagonal = np.diag(P.W)[:rows]
-    P.blocks.D[:rows] = np.maximum(diagonal, 1e-300 + 1e-12 * diagonal.max(initial=0.0))
-    spread_scales(P.blocks, blocks)
+    mu, kind = np.broadcast_to(mu, rows)[source], np.asarray(kind, np.int64)[order]
+    P = pose_blocks(W[np.ix_(source, source)], q[source], kind, size[order], mu, n_f)
+    P.count[ISLANDS], P.island[: len(islands)] = len(islands) - 1, islands
     if warm is not None:
         P.r[:rows] = np.asarray(warm)[source]
     handle = make_system_handle(P)
@@ -137,6 +128,23 @@ def solve_blocks(
     if not np.isfinite(u).all():
         status = 1  # infinite velocities fulfil any complementarity
     return BlockSolution(r, u, STATUS[status], int(steps), float(report[:, 2].max(initial=0.0)))
+
+
+def pose_blocks(W, q, kind, size, mu, n_f):
+    """System of one island with the blocks of ``solve_blocks``, by rows."""
+    rows, blocks = len(q), len(kind)
+    room, none = (2 * max(rows, 1), 2 * max(blocks, 1)), np.zeros(0, np.int64)  # for a part of an island
+    P = make_system(*room, 0, max(rows, 1), none, none)
+    P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, 1
+    P.blocks.kind[:blocks], P.blocks.n_f[:] = kind, n_f
+    P.blocks.start[1 : blocks + 1] = np.cumsum(size)
+    P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = mu, q, np.arange(rows)
+    P.island[1], P.face[0] = blocks, BY_ROWS
+    P.W[:rows, :rows] = W
+    diagonal = np.diag(W)
+    P.blocks.D[:rows] = np.maximum(diagonal, 1e-300 + 1e-12 * diagonal.max(initial=0.0))
+    spread_scales(P.blocks, blocks)
+    return P
 
 
 def _islands(W, size):

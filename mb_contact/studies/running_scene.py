@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from mb_contact.core.constraints.rows import gap_velocity
 from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED
+from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.newton import apply_to_all
-from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
+from mb_contact.core.solve.system import BLOCKS, BY_NODES, CONTACT, EQUALITY, ROWS, make_system_handle
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
@@ -21,6 +22,8 @@ from mb_contact.types import CLOSURE_NAMES, UPPER
 
 if TYPE_CHECKING:
     from mb_contact.simulation.simulator import Simulator
+
+REDUNDANT = 1e-12  #: part of the compliance of equations below which they follow from each other
 
 
 def next_step_problem(simulator: Simulator, effort: ArrayLike | None = None, **options: Any) -> StepProblem:
@@ -90,46 +93,57 @@ def posed_problem(context, q, v, **options):
 
 
 def posed_contact_problem(context):
-    """ContactProblem of the step that has just been taken: its contacts and limits, what holds them left out.
+    """ContactProblem of the step that has just been taken; rows that are equations are eliminated.
 
-    Loops, gears and the friction of joints are eliminated: their rows hold whatever the contacts do.
+    These are loops, gears, dampers in hinges and viscous friction.  Contacts with their torsion and rolling, limits and
+    joint friction are left.
 
     Parameters
     ----------
     context : StepContext
         Of the step.
     """
-    system, blocks, sol = context.system, context.blocks, context.solution
-    handle = make_system_handle(system)
-    rows = int(system.count[ROWS])
-    source = system.source[:rows]
-    W, q = np.zeros((rows, rows)), sol.q
-    column, answer = np.zeros(len(system.q)), np.zeros(len(system.q))
+    P, sol = context.system, context.solution
+    nodes = P.face[0] == BY_NODES  # which has eliminated what is behind the first LEFT blocks
+    count = int(P.nodes.info[LEFT] if nodes else P.count[BLOCKS])
+    start, kind = P.blocks.start[: count + 1], P.blocks.kind[:count]
+    size, rows = np.diff(start), int(start[count])
+    source, mu = P.source[:rows], P.blocks.mu[:rows]
+    order = [b for b in np.argsort(source[start[:-1]], kind="stable") if kind[b] != EQUALITY]
+    ours = np.concatenate([np.arange(start[b], start[b + 1]) for b in order] or [order]).astype(int)
+    tied = np.flatnonzero(np.repeat(kind, size) == EQUALITY)
+    W, q = _operator(P)[:rows, :rows], np.where(P.immobile[:rows] != 0, sol.u[source], sol.q[source])
+    if nodes:
+        q = P.q[:rows]
+    scale = np.sqrt(np.diag(W)[tied] + mu[tied])
+    inverse = np.linalg.pinv(
+        (W[np.ix_(tied, tied)] + np.diag(mu[tied])) / np.outer(scale, scale), REDUNDANT, True
+    ) / np.outer(scale, scale)
+    coupling = W[np.ix_(ours, tied)] @ inverse
+    contacts = kind[order] == CONTACT
+    return ContactProblem(
+        W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(tied, ours)],
+        q=q[ours] - coupling @ q[tied],
+        mu=np.where(contacts, mu[start[:-1][order] + contacts], 0.0),
+        dim=size[order],
+        directions=context.scene.friction_directions,
+        impulses=P.r[ours],
+        velocities=sol.u[source[ours]],
+        kind=kind[order],
+        bounds=mu[ours],
+    )
+
+
+def _operator(P):
+    """W of the rows of a system, whatever its face is."""
+    rows, handle = int(P.count[ROWS]), make_system_handle(P)
+    W, column, answer = np.zeros((rows, rows)), np.zeros(len(P.q)), np.zeros(len(P.q))
     for j in range(rows):
         column[j] = 1.0
         apply_to_all(handle, column, answer)
         column[j] = 0.0
         W[:, j] = answer[:rows]
-    count, laws = int(blocks.count[0]), system.blocks
-    kind = np.repeat(laws.kind[: system.count[BLOCKS]], np.diff(laws.start[: system.count[BLOCKS] + 1]))
-    bound = (kind == EQUALITY) | (kind == BOX)
-    unilateral = np.concatenate([np.arange(a, a + n) for a, n in zip(blocks.start[:count], blocks.dim[:count])] or [[]])
-    where = np.full(len(sol.q), -1)
-    where[source[~bound]] = np.flatnonzero(~bound)
-    ours, tied = where[unilateral.astype(int)], np.flatnonzero(bound)
-    soft = np.where(kind == EQUALITY, laws.mu[:rows], 0.0)[tied]
-    inverse = np.linalg.pinv(W[np.ix_(tied, tied)] + np.diag(soft), hermitian=True) if len(tied) else np.zeros((0, 0))
-    coupling = W[np.ix_(ours, tied)] @ inverse
-    contacts = int(context.contacts.count[0])
-    return ContactProblem(
-        W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(tied, ours)],
-        q=q[unilateral.astype(int)] - coupling @ q[source[tied]],
-        mu=np.concatenate([context.world.geoms.mu[context.contacts.pair[:contacts]], np.zeros(count - contacts)]),
-        dim=blocks.dim[:count].copy(),
-        directions=context.scene.friction_directions,
-        impulses=sol.r[unilateral.astype(int)],
-        velocities=sol.u[unilateral.astype(int)],
-    )
+    return W
 
 
 def _contacts(context):

@@ -3,18 +3,17 @@
 
 """The contact normal of a near pair, and the flat face that gives it, if one does.
 
-The separation of two shapes along a unit vector n is s(n) = n . w(n), with w from the point of Y farthest along n to
-that of X farthest along -n.  It has a closed form, is never more than the signed distance, and equals it for the right
-normal.  So what a narrow phase finds by iteration, and loses where two shapes just touch, competes on that measure
-with the normals of flat faces; a face wins ties.  Two ways lead uphill from a normal that is lost or coarse: along the
-gradient on the unit sphere, w - s n, and for cylinders, whose curvature is known, Newton's method.
+The separation of two shapes along a unit vector n has a closed form, is never more than the signed distance, and
+equals it for the right normal.  So what a narrow phase finds by iteration, and loses where two shapes just touch,
+competes on that measure with the normals of flat faces; a face wins ties.  ``climb`` leads uphill from a normal that is
+lost or coarse, as those of all engines are at curved shapes.
 """
 
 import math
 
 import numpy as np
 
-from mb_contact.core.collision.geometry import first_axis
+from mb_contact.core.collision.gjk import best_direction
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
     best_flat,
@@ -22,14 +21,14 @@ from mb_contact.core.collision.shapes import (
     face_gap,
     face_normal,
     facing,
-    farthest,
     gap_along,
     is_round,
     length_of,
     opposite,
+    rounding,
 )
 from mb_contact.core.jit import REAL, VECTOR, kernel, on_demand
-from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 APART = -2  #: the shapes are more than the margin apart
@@ -38,12 +37,12 @@ ALIKE = 0.98  #: cosine of two normals that may stand for each other
 ROUNDING = 1e-13  #: by which rounding may make one separation more than another [m]
 LEVEL = 1e-9  #: by which rounding may put one of two shapes that lie on the same ground above the other [m]
 UNKNOWN = -1e100  #: below it the engine's distance is none
-STEPS = 300  #: most evaluations of an ascent from one start
-STILL = 1e-11  #: sideways distance of the two farthest points that ends the ascent [m]
-STARTS = 14  #: the engine's normal, the line of centres, and both ways along the axes of both shapes
-NEWTON_STEPS = 5
-NEAR_EDGE = 0.05  #: cosine of normal and edge below which the edge may take part
-STIFF = 1e6  #: curvature that holds n perpendicular to an edge [m]
+STARTS = 16  #: the engine's normal, the line of centres, both ways along the axes of both shapes, their best faces
+DEEP = 0.1  #: overlap of curved shapes from which no engine is believed, in sizes of the smaller one
+STEPS = 50  #: of a climb at most
+LEAD = 0.01  #: by which a climb moves cores apart, in sizes of the smaller shape,
+STILL = 3e-8  #: turn of the normal that ends it,
+NOISE = 1e-14  #: and by which rounding may make a separation less, in sizes
 
 
 @kernel
@@ -78,9 +77,9 @@ def reference(geoms, geom_R, geom_p, x, y, n, distance, margin, tol):
     if max(best, sx, sy) < distance - tol:  # the engine's normal is lost, as where shapes just touch
         fx, sx = best_flat(geoms, geom_R, geom_p, x, y, x)
         fy, sy = best_flat(geoms, geom_R, geom_p, x, y, y)
-    smooth = geoms.kind[x] == SHAPE_ELLIPSOID or geoms.kind[y] == SHAPE_ELLIPSOID
-    if smooth or max(best, sx, sy) < distance - tol or distance < UNKNOWN:
-        best, n = ascend(geoms, geom_R, geom_p, x, y, n, distance, tol)
+    unknown = is_unknown(geoms, x, y, distance)
+    if unknown or max(best, sx, sy) < distance - tol:
+        best, n = ascend(geoms, geom_R, geom_p, x, y, n, -np.inf if unknown else distance, tol)
     if best > margin or sx > margin or sy > margin:
         return APART, 0, max(best, sx, sy), n
     if sx > best:
@@ -136,152 +135,78 @@ def x_is_reference(geoms, geom_p, x, y, fx, fy):
     return True
 
 
-# --- along the gradient -------------------------------------------------------------------------
-
-
-@kernel
-def apart(geoms, geom_R, geom_p, x, y, n):
-    """w(n) [m]."""
-    on_x = farthest(geoms, geom_R, geom_p, x, opposite(n))
-    return vector_sum(on_x, -1.0, farthest(geoms, geom_R, geom_p, y, n))
+# --- uphill -------------------------------------------------------------------------------------
 
 
 @on_demand((REAL, VECTOR))
 def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
-    """Largest separation of X and Y [m] and its direction, from several starts, until ``distance`` is reached."""
+    """Largest separation of X and Y [m] and its direction, from several starts, until ``distance`` is reached.
+
+    Shapes that are apart have one maximum only.
+    """
     best, chosen = -np.inf, normal
     for start in range(STARTS):
         n = normal
         if start == 1:
             n = between(geom_p, x, geom_p, y)
-        elif start > 1:
+        elif start > 1 and start < 14:
             n = body_axis(geom_R, x if start < 8 else y, (start // 2 - 1) % 3)
             n = n if start % 2 == 1 else opposite(n)
+        elif start >= 14:
+            owner = x if start == 14 else y
+            face = best_flat(geoms, geom_R, geom_p, x, y, owner)[0]
+            if face == NO_FLAT:
+                continue
+            n = face_normal(geoms, geom_R, owner, face)
+            n = n if owner == y else opposite(n)
         length = length_of(n)
         if not length > 0.0:
             continue
         s, n = climb(geoms, geom_R, geom_p, x, y, vector_sum(ZERO, 1.0 / length, n))
         if s > best:
             best, chosen = s, n
-        if best >= distance - tol and distance > UNKNOWN:
+        if best > 0.0 or (best >= distance - tol and distance > UNKNOWN):
             break
     return best, chosen
 
 
-@kernel
+@on_demand((REAL, VECTOR))
 def climb(geoms, geom_R, geom_p, x, y, n):
-    """Uphill from n with a step that grows and shrinks: the separation reached [m], and where."""
-    w = apart(geoms, geom_R, geom_p, x, y, n)
-    s = vector_dot(n, w)
-    largest = max(1e-9, max(vector(geoms.size, x)), max(vector(geoms.size, y)))
-    step = 0.5 / largest
+    """Uphill from n: the separation reached [m], and where.
+
+    Moved apart by t along n, the shapes are s(m) + t m . n apart along any m.  The m that makes this largest has
+    s(m) >= s(n) + t (1 - m . n): the separation grows with each step, to a normal along which it is largest.
+    """
+    scale = scale_of(geoms, x, y)
+    radii, apart = rounding(geoms, x) + rounding(geoms, y), between(geom_p, x, geom_p, y)
+    s = gap_along(geoms, geom_R, geom_p, x, y, n)
     for _ in range(STEPS):
-        sideways = vector_sum(w, -s, n)
-        if vector_dot(sideways, sideways) < STILL * STILL:
+        way = max(LEAD * scale - radii - s, 0.0)
+        m = best_direction(geoms, geom_R, x, y, n, vector_sum(apart, way, n), scale)
+        now = gap_along(geoms, geom_R, geom_p, x, y, m)
+        if not now > s - NOISE * scale:
             break
-        ahead = vector_sum(n, step, sideways)
-        ahead = vector_sum(ZERO, 1.0 / length_of(ahead), ahead)
-        w_ahead = apart(geoms, geom_R, geom_p, x, y, ahead)
-        if vector_dot(ahead, w_ahead) > s:
-            n, w = ahead, w_ahead
-            s = vector_dot(n, w)
-            step *= 1.6
-            continue
-        step *= 0.4
-        if step * step * vector_dot(sideways, sideways) < 1e-30:
+        turn = length_of(vector_sum(m, -1.0, n))
+        s, n = now, m
+        if way == 0.0 or turn < STILL:
             break
     return s, n
 
 
-# --- by Newton's method -------------------------------------------------------------------------
+@kernel
+def is_unknown(geoms, x, y, distance):
+    """Whether an engine's distance is none: curved shapes that overlap much are now and then said to overlap wholly."""
+    curved = is_curved(geoms.kind[x]) or is_curved(geoms.kind[y])
+    return distance < (-DEEP * scale_of(geoms, x, y) if curved else UNKNOWN)
 
 
 @kernel
-def has_known_curvature(a, b):
-    """Whether one of two kinds of shapes is a cylinder, and both are symmetric and no ellipsoids."""
-    return (a == SHAPE_CYLINDER or b == SHAPE_CYLINDER) and a < SHAPE_CONE and b < SHAPE_CONE
-
-
-@on_demand((REAL, VECTOR))
-def polish(geoms, geom_R, geom_p, x, y, n, best):
-    """Improve the normal n, of separation ``best``, of two shapes with ``has_known_curvature``.
-
-    The roundness of the shapes gives the second derivative of s: r t t* / sin(n, axis) for a cylinder (t: tangent of
-    the rim), r for a sphere or capsule, nothing for a box.  An edge that takes part keeps n perpendicular to itself;
-    since s(n) is exact for any n, every assumption about edges may be tried and the largest separation wins.
-
-    Returns
-    -------
-    best, n
-    """
-    kind = geoms.kind
-    chosen = n
-    for edge_of in range(3):  # no edge, one of X, one of Y
-        edge = ZERO
-        if edge_of > 0:
-            g = x if edge_of == 1 else y
-            k = nearly_flat_axis(kind, geom_R, g, chosen)
-            if k < 0:
-                continue
-            edge = body_axis(geom_R, g, k)
-        trial = chosen
-        for _ in range(NEWTON_STEPS):
-            trial, more = newton_step(geoms, geom_R, geom_p, x, y, trial, edge)
-            if not more:
-                break
-            s = gap_along(geoms, geom_R, geom_p, x, y, trial)
-            if s > best - ROUNDING:  # at the top s is flat: 1e-8 in n is below its rounding
-                best, chosen = max(best, s), trial
-    return best, chosen
+def scale_of(geoms, x, y):
+    """Size of the smaller one of two shapes [m]."""
+    return min(max(vector(geoms.size, x)), max(vector(geoms.size, y)))
 
 
 @kernel
-def nearly_flat_axis(kind, geom_R, g, n):
-    """Straight edge of g most nearly perpendicular to the normal; -1 if none is near."""
-    least, chosen = NEAR_EDGE, -1
-    for k in range(first_axis(kind[g]), 3):
-        slope = abs(vector_dot(body_axis(geom_R, g, k), n))
-        if slope < least:
-            least = slope
-            chosen = k
-    return chosen
-
-
-@kernel
-def newton_step(geoms, geom_R, geom_p, x, y, n, edge):
-    """One step from n, which an edge (zero: none) holds perpendicular to itself; the new n, and False: converged."""
-    t = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
-    t = vector_sum(ZERO, 1.0 / length_of(t), t)
-    b = vector_product(n, t)
-    htt, htb, hbb = 0.0, 0.0, 0.0
-    for g in (x, y):
-        across = geoms.size[g, 0]
-        if geoms.kind[g] == SHAPE_CYLINDER:
-            tangent = vector_product(body_axis(geom_R, g, 2), n)
-            p, q = vector_dot(tangent, t), vector_dot(tangent, b)
-            sine = math.sqrt(p * p + q * q)
-            if sine > 1e-6:
-                across /= sine * sine * sine
-                htt += across * p * p
-                htb += across * p * q
-                hbb += across * q * q
-        elif geoms.kind[g] != SHAPE_BOX:
-            htt += across
-            hbb += across
-    w = apart(geoms, geom_R, geom_p, x, y, n)
-    damping = abs(vector_dot(n, w)) + 1e-9
-    et, eb = vector_dot(edge, t), vector_dot(edge, b)
-    # sideways distance without its part along the edge, which slides freely; the edge pulls n straight
-    along = vector_dot(w, edge) + STIFF * vector_dot(edge, n)
-    gt = vector_dot(w, t) - along * et
-    gb = vector_dot(w, b) - along * eb
-    htt += damping + STIFF * et * et
-    htb += STIFF * et * eb
-    hbb += damping + STIFF * eb * eb
-    determinant = htt * hbb - htb * htb
-    st = (hbb * gt - htb * gb) / determinant
-    sb = (htt * gb - htb * gt) / determinant
-    step = math.sqrt(st * st + sb * sb)
-    scale = 1.0 if step < 0.3 else 0.3 / step
-    n = vector_sum(vector_sum(n, scale * st, t), scale * sb, b)
-    return vector_sum(ZERO, 1.0 / length_of(n), n), step > 1e-13
+def is_curved(kind):
+    """Whether a kind of shape has curved edges or is curved throughout, and no core with a distance around it."""
+    return kind == SHAPE_CYLINDER or kind == SHAPE_CONE or kind == SHAPE_ELLIPSOID

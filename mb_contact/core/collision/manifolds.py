@@ -13,11 +13,11 @@ from mb_contact.core.collision.height_field import field_manifold
 from mb_contact.core.collision.manifold_clip import set_region
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_lines import line_manifold
-from mb_contact.core.collision.manifold_normals import APART, NO_FACE, reference
+from mb_contact.core.collision.manifold_normals import APART, NO_FACE, ascend, reference, unit_or
 from mb_contact.core.collision.manifold_reduce import reduce_points
-from mb_contact.core.collision.shapes import face_normal, opposite
+from mb_contact.core.collision.shapes import face_normal, gap_along, opposite
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 PLANE_FACE = 1  #: the face of a plane, which is always Y: its axis z, at the positive side
@@ -142,3 +142,24 @@ def pair_manifold(geoms, geom_R, geom_p, x, y, n, distance, margin, tol, work):
             return found, (normal if owner == y else opposite(normal))
         # what is nearest lies beside the face: the normal is a matter of edges after all
     return line_manifold(geoms, geom_R, geom_p, x, y, n, best, margin, work)
+
+
+@kernel
+def exact_witnesses(geoms, geom_R, geom_p, candidates, count, reach, witness):
+    """Normals and signed distances of the first ``count`` candidates, from rough normals in ``witness``.
+
+    Farther than its reach a pair keeps a lower bound of its distance.  Rows of planes and height fields are left alone.
+    """
+    for i in range(count):
+        x, y = geoms.pairs[candidates[i], 0], geoms.pairs[candidates[i], 1]
+        if max(geoms.kind[x], geoms.kind[y]) >= SHAPE_PLANE:
+            continue
+        sign = 1.0
+        if y_comes_first(geoms.kind, geoms.size, x, y):
+            x, y, sign = y, x, -1.0
+        n = unit_or(vector_sum(ZERO, sign, vector(witness, i)), between(geom_p, x, geom_p, y))
+        s = gap_along(geoms, geom_R, geom_p, x, y, n)
+        if s <= reach[i]:
+            s, n = ascend(geoms, geom_R, geom_p, x, y, n, -np.inf, 0.0)
+        put_vector(witness, i, vector_sum(ZERO, sign, n))
+        witness[i, 3] = s

@@ -22,7 +22,7 @@ import numpy as np
 
 from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
-from mb_contact.core.collision.manifold_normals import has_known_curvature, polish, reference
+from mb_contact.core.collision.manifold_normals import is_unknown, reference
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
     body_axis,
@@ -52,7 +52,6 @@ GO_ON, APART, MEET = range(3)  #: what a look at a pair tells
 CLOSE = 1e-9  #: by which separations may be wrong: the narrow phase's tolerance [m]
 EXACT = 1e-12  #: how far above its root the search along one direction ends [m]
 LOOKS = 60  #: most queries of a search; who has not parted by then meets
-UNFOUND = 1e-6  #: most by which the engine's distance counts for more than any direction that was found [m]
 ROOT_STEPS = 60  #: along one direction,
 SHORTEST = 1e-15  #: and part of the motion at which they end
 ALIGNED = 1.0 - 1e-12  #: cosine of a direction and a face's normal from which on it is that
@@ -138,8 +137,7 @@ def ask(geoms, pair, poses):
 def answer(geoms, pair, poses):
     """(normal from B to A, separation [m]) from the witness that was asked for.
 
-    Where an engine's normal is lost, as it may be where shapes just touch, the best of all is looked for; what little
-    that may miss at rims and edges the engine's distance has.
+    Where an engine's normal is lost, as it may be where shapes just touch, the best of all is looked for.
     """
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
@@ -147,12 +145,10 @@ def answer(geoms, pair, poses):
         return n, separation_along(geoms, poses, a, b, n)
     n, distance = vector(poses.witness, 0), poses.witness[0, 3]
     s = separation_along(geoms, poses, a, b, n)
-    if s >= distance - CLOSE:
+    if s >= distance - CLOSE and not is_unknown(geoms, a, b, distance):
         return n, s
     _, _, s, n = reference(geoms, poses.geom_R, poses.geom_p, a, b, n, distance, np.inf, CLOSE)
-    if s < distance - CLOSE and has_known_curvature(geoms.kind[a], geoms.kind[b]):
-        s, n = polish(geoms, poses.geom_R, poses.geom_p, a, b, n, s)
-    return n, (distance if s < distance < s + UNFOUND else s)
+    return n, s
 
 
 @kernel

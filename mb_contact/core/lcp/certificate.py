@@ -10,7 +10,6 @@ the units of sqrt(N s m/s): z sqrt(W_ii) and w / sqrt(W_ii) with W_ii the pair's
 
 import numpy as np
 
-from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 
 #: Entries of residuals, wherever a problem's are kept: complementarity gap, the largest min(z, w) over the pairs and
@@ -18,61 +17,6 @@ GAP = 0  #: distance of a friction group
 INFEASIBLE = 1  #: largest negative part of a velocity, slack or normal impulse, largest velocity of an equality
 VIOLATION = 2  #: largest friction beyond its bound, unscaled [N s]
 WORST = 3  #: block with the largest residual
-
-
-@kernel
-def certify(W, q, blocks, r, u, residuals):
-    """Fill ``residuals``; u is recomputed as W r + q.
-
-    A block with a NaN or an infinity counts as infinitely bad.
-    """
-    return certify_shifted(W, q, r, 0.0, blocks, r, u, residuals)
-
-
-@kernel
-def certify_shifted(W, q, theta, part, blocks, r, u, residuals):
-    """As ``certify`` with r_n - part theta against u_n: normal impulses that start from recovered ones."""
-    n_f = blocks.cosine.shape[0]
-    rows = blocks.rows[0]
-    fill(residuals.shape[0], residuals, 0.0)
-    residuals[WORST] = -1.0
-    for i in range(rows):
-        x = q[i]
-        for j in range(rows):
-            x += W[i, j] * r[j]
-        u[i] = x
-    largest = -1.0
-    for i in range(blocks.count[0]):
-        row = blocks.start[i]
-        s = np.sqrt(W[row, row])
-        gap, infeasible = _pair((r[row] - part * theta[row]) * s, u[row] / s)
-        finite = _finite(r, u, row, blocks.dim[i]) and np.isfinite(blocks.mu[i])
-        if blocks.dim[i] == 3 and finite:
-            t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
-            g, f, beyond = polygon_pairs(n_f, blocks.mu[i], r[row], r[row + 1], r[row + 2], u[row + 1], u[row + 2], t)
-            gap = max(gap, g)
-            infeasible = max(infeasible, f)
-            residuals[VIOLATION] = max(residuals[VIOLATION], beyond)
-        if not finite or not gap <= 1e300 or not infeasible <= 1e300:
-            gap = 1e300
-            infeasible = 0.0
-        if gap > residuals[GAP]:
-            residuals[GAP] = gap
-        if infeasible > residuals[INFEASIBLE]:
-            residuals[INFEASIBLE] = infeasible
-        if max(gap, infeasible) > largest:
-            largest = max(gap, infeasible)
-            residuals[WORST] = i
-    return max(residuals[GAP], residuals[INFEASIBLE])
-
-
-@kernel
-def _finite(r, u, row, dim):
-    """Whether all numbers of a block are finite (min and max would drop a NaN)."""
-    for c in range(row, row + dim):
-        if not np.isfinite(r[c]) or not np.isfinite(u[c]):
-            return False
-    return True
 
 
 @kernel

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST, certify as _certify
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST
+from mb_contact.core.solve.certificate import certify as _certify
+from mb_contact.core.solve.system import make_system_handle
 from mb_contact.lazy import former_name
+from mb_contact.solvers.blocks import pose_blocks
 
 if TYPE_CHECKING:
     from mb_contact.studies.formulations.formulation import Formulation
@@ -34,7 +37,7 @@ class Residuals(NamedTuple):
 
 
 def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Residuals:
-    """Recompute the residuals of impulses on a ContactProblem (J14 (53)).
+    """Recompute the residuals of impulses on a ContactProblem (J14 (53)); rolling is judged as the disc that it is.
 
     Parameters
     ----------
@@ -61,9 +64,11 @@ def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Resid
     """
     rows = len(problem.q)
     r = problem.impulses if impulses is None else as_vector(impulses, rows, "impulses", finite=False)
-    found = np.zeros(4)
     W, q = as_matrix(problem.W, name="W", finite=False), as_vector(problem.q, name="q", finite=False)
-    _certify(W, q, problem.blocks(), r, np.zeros(rows), found)
+    kind, bounds = problem.laws()
+    P, found = pose_blocks(W, q, kind, problem.dim, bounds, problem.directions), np.zeros(4)
+    P.r[:rows] = r
+    _certify(make_system_handle(P), W @ r + q, rows, found, np.zeros(2))
     return Residuals(float(found[GAP]), float(found[INFEASIBLE]), float(found[VIOLATION]), int(found[WORST]))
 
 

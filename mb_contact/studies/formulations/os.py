@@ -23,17 +23,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
-from mb_contact.core.lcp.lcp import impulses_of, lcp_size
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.workspace import RowBlocks
 from mb_contact.errors import InputError
 from mb_contact.lazy import former_name
-from mb_contact.solvers.blocks import polyhedral, row_layout
+from mb_contact.solvers.blocks import BOX, CONTACT, UNILATERAL, row_layout
 from mb_contact.studies.formulations.formulation import Formulation
 
 
@@ -53,13 +52,15 @@ class ContactProblem(NamedTuple):
     array([ 2. , -0.4,  0. ])
     """
 
-    W: np.ndarray  #: (R, R), Delassus matrix of the rows (normal, tangent 1, tangent 2; limits)
+    W: np.ndarray  #: (R, R), Delassus matrix of the rows (normal, tangents, torsion, rolling; limits; joint friction)
     q: np.ndarray  #: (R,), free velocity plus gap term [m/s, rad/s]
-    mu: np.ndarray  #: (blocks,)
-    dim: np.ndarray  #: int64 (blocks,), 3 for a contact, 1 for a joint limit
+    mu: np.ndarray  #: (blocks,), of a contact, along its first tangent
+    dim: np.ndarray  #: int64 (blocks,), 3 for a contact (4 with torsion, 5 with rolling, 6 with both), 1 for other rows
     directions: int  #: n_f
     impulses: np.ndarray  #: (R,), what the step found [N s, N m s]
     velocities: np.ndarray  #: (R,), W r + q
+    kind: np.ndarray | None = None  #: (blocks,), of ``solve_blocks``; None: contacts, and limits where dim is 1
+    bounds: np.ndarray | None = None  #: (R,), ``solve_blocks``' mu: a coefficient, or of joint friction [N s, N m s]
 
     @property
     def cones(self) -> Callable[[], RowBlocks]:
@@ -70,11 +71,13 @@ class ContactProblem(NamedTuple):
     def size(self) -> int:
         """Unknowns of the linear complementarity problem, n_u (n_f + 2) + limits (J14 Table 1).
 
+        Rolling adds n_f + 1 to a contact, torsion 3; friction of a joint is 3.
+
         Returns
         -------
         int
         """
-        return int(lcp_size(self.blocks()))
+        return sum(len(part) for part in self._pyramid()[::2])
 
     def blocks(self) -> RowBlocks:
         """Layout of the rows for the kernels.
@@ -89,16 +92,36 @@ class ContactProblem(NamedTuple):
             The sizes of W, q, mu and dim do not fit together.
         """
         rows = len(self.q)
-        if not set(np.unique(self.dim)) <= {1, 3} or np.sum(self.dim) != rows:
+        if not set(np.unique(self.dim)) <= {1, 3, 4, 5, 6} or np.sum(self.dim) != rows:
             raise InputError(f"dim must hold 3 for each contact and 1 for each limit, {rows} in all, like q")
         if np.shape(self.W) != (rows, rows) or len(self.mu) != len(self.dim):
             raise InputError(f"W must be {rows} x {rows} and mu have {len(self.dim)} entries, like q and dim")
+        if any(given is not None and len(given) != n for given, n in ((self.kind, len(self.dim)), (self.bounds, rows))):
+            raise InputError(f"kind must have {len(self.dim)} entries and bounds {rows}, like dim and q")
         if self.directions < 4 or self.directions % 2:
             raise InputError(f"directions must be an even number from 4 on, got {self.directions}")
         return row_layout(self.dim, self.mu, self.directions)
 
+    def laws(self) -> tuple[NDArray[np.int64], Floats]:
+        """Kind of each block and bounds of the rows, as ``solve_blocks`` takes them.
+
+        Returns
+        -------
+        kind : int64 ndarray (blocks,)
+        bounds : ndarray (R,)
+        """
+        self.blocks()
+        dim, contact = np.asarray(self.dim), np.asarray(self.dim) > 1
+        kind = np.where(contact, CONTACT, UNILATERAL) if self.kind is None else np.asarray(self.kind)
+        bounds = np.repeat(np.where(contact, self.mu, 0.0), dim) if self.bounds is None else self.bounds.copy()
+        bounds[(np.cumsum(dim) - dim)[contact]] = 0.0
+        return kind, bounds
+
     def lcp(self) -> tuple[Floats, Floats]:
         """Matrix M and constant h of Eq. 53, ready for any LCP solver.
+
+        Each group of friction rows is (10b), (10c) with directions of its own: n_f of a contact's tangents and of its
+        rolling, two of torsion and of joint friction, whose bound is a constant.
 
         Returns
         -------
@@ -106,7 +129,10 @@ class ContactProblem(NamedTuple):
         h : ndarray (size,)
         """
         W, q = as_matrix(self.W, name="W", finite=False), as_vector(self.q, name="q", finite=False)
-        return polyhedral(W, q, self.blocks())
+        Z, slack, bound = self._pyramid()
+        joined = np.where(slack < 0.0, 1.0, 0.0).T
+        M = np.block([[Z @ W @ Z.T, joined], [slack, np.zeros((len(slack), len(slack)))]])
+        return M, np.concatenate([Z @ q, bound])
 
     def impulses_from(self, z: ArrayLike) -> Floats:
         """Impulses of the rows from a solution of the linear complementarity problem.
@@ -120,23 +146,42 @@ class ContactProblem(NamedTuple):
         ndarray (R,)
             [N s, N m s]
         """
-        r = np.zeros(len(self.q))
-        impulses_of(self.blocks(), as_vector(z, self.size, "z", finite=False), r)
-        return r
+        Z = self._pyramid()[0]
+        return as_vector(z, self.size, "z", finite=False)[: len(Z)] @ Z
 
+    def _pyramid(self):
+        """What makes the rows an LCP: r = beta Z, slack beta + bound for each friction group.
 
-def contact_problem(blocks: RowBlocks, solution):
-    """Copy of the problem that a step has just solved."""
-    count, rows = int(blocks.count[0]), int(blocks.rows[0])
-    return ContactProblem(
-        W=solution.W[:rows, :rows].copy(),
-        q=solution.q[:rows].copy(),
-        mu=blocks.mu[:count].copy(),
-        dim=blocks.dim[:count].copy(),
-        directions=len(blocks.cosine),
-        impulses=solution.r[:rows].copy(),
-        velocities=solution.u[:rows].copy(),
-    )
+        Returns
+        -------
+        Z : ndarray (forces, R)
+        slack : ndarray (groups, forces)
+        bound : ndarray (groups,)
+        """
+        kind, bounds = self.laws()
+        rows, angle = np.eye(len(bounds)), 2.0 * np.pi * np.arange(self.directions) / self.directions
+        polygon, both = np.column_stack((np.cos(angle), np.sin(angle))), np.array([[1.0], [-1.0]])
+        Z, groups = [], []  # of a group: its normal (None: its bound is a constant), bound, first and last direction
+        for what, dim, end in zip(kind, self.dim, np.cumsum(self.dim)):
+            row, normal = end - dim, None if what == BOX else len(Z)
+            if normal is not None:
+                Z.append(rows[row])
+                row += 1
+            while row < end:
+                one = normal is None or (dim != 5 and row == end - dim + 3)
+                mu = bounds[row : row + 2 - one]
+                directions = (both if one else polygon) * (mu / mu.max() if mu.any() else 1.0)
+                groups.append((normal, mu.max(), len(Z), len(Z) + len(directions)))
+                Z.extend(directions @ rows[row : row + len(mu)])
+                row += len(mu)
+        slack, bound = np.zeros((len(groups), len(Z))), np.zeros(len(groups))
+        for g, (normal, most, first, last) in enumerate(groups):
+            slack[g, first:last] = -1.0
+            if normal is None:
+                bound[g] = most
+            else:
+                slack[g, normal] = most
+        return np.reshape(Z, (-1, len(bounds))), slack, bound
 
 
 class OsFormulation(Formulation):

@@ -96,6 +96,8 @@ def test_certify_refuses_impulses_of_the_wrong_length():
         ({"dim": np.array([3, 3])}, "dim must hold 3 for each contact"),
         ({"dim": np.array([2, 1])}, "dim must hold 3 for each contact"),
         ({"directions": 5}, "directions must be an even number"),
+        ({"kind": np.array([3, 3])}, "kind must have 1 entries and bounds 3"),
+        ({"bounds": np.zeros(4)}, "kind must have 1 entries and bounds 3"),
     ],
 )
 def test_a_contact_problem_whose_arrays_do_not_fit_is_refused(change, message):
