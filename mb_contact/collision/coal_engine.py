@@ -13,12 +13,12 @@ a GJK guess from the step before saves at most 0.15 us and costs 0.25 us to carr
 
 from typing import Any
 
-import coal
 import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
 from mb_contact.collision.coal_compiled import TOLERANCE
+from mb_contact.collision.coal_settled import coal
 from mb_contact.collision.sizes import make_shape, order_key
 from mb_contact.types import Geoms
 

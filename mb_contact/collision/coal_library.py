@@ -19,8 +19,7 @@ import sys
 import uuid
 from pathlib import Path
 
-import coal
-
+from mb_contact.collision.coal_settled import coal
 from mb_contact.core.kernel_files import PACKAGED, user_folder
 
 SOURCE = Path(__file__).with_name("coal_narrow.cpp")
