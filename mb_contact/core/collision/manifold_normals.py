@@ -131,7 +131,7 @@ def x_is_reference(geoms, geom_p, x, y, fx, fy):
     if abs(ax - ay) > 1e-9 * (ax + ay):
         return ax > ay
     for i in (2, 0, 1):
-        if abs(geom_p[x, i] - geom_p[y, i]) > LEVEL:
+        if abs(geom_p[x, i] - geom_p[y, i]) > LEVEL * geoms.unit[0]:
             return geom_p[x, i] < geom_p[y, i]
     return True
 
@@ -177,7 +177,7 @@ def climb(geoms, geom_R, geom_p, x, y, n):
     step = 0.5 / largest
     for _ in range(STEPS):
         sideways = vector_sum(w, -s, n)
-        if vector_dot(sideways, sideways) < STILL * STILL:
+        if vector_dot(sideways, sideways) < (STILL * geoms.unit[0]) ** 2:
             break
         ahead = vector_sum(n, step, sideways)
         ahead = vector_sum(ZERO, 1.0 / length_of(ahead), ahead)
@@ -230,7 +230,7 @@ def polish(geoms, geom_R, geom_p, x, y, n, best):
             if not more:
                 break
             s = gap_along(geoms, geom_R, geom_p, x, y, trial)
-            if s > best - ROUNDING:  # at the top s is flat: 1e-8 in n is below its rounding
+            if s > best - ROUNDING * geoms.unit[0]:  # at the top s is flat: 1e-8 in n is below its rounding
                 best, chosen = max(best, s), trial
     return best, chosen
 
@@ -269,7 +269,7 @@ def newton_step(geoms, geom_R, geom_p, x, y, n, edge):
             htt += across
             hbb += across
     w = apart(geoms, geom_R, geom_p, x, y, n)
-    damping = abs(vector_dot(n, w)) + 1e-9
+    damping = abs(vector_dot(n, w)) + 1e-9 * geoms.unit[0]
     et, eb = vector_dot(edge, t), vector_dot(edge, b)
     # sideways distance without its part along the edge, which slides freely; the edge pulls n straight
     along = vector_dot(w, edge) + STIFF * vector_dot(edge, n)
