@@ -138,6 +138,10 @@ class Tree(NamedTuple):
     upper: np.ndarray  #: (N,)
 
 
+ORDINARY = np.ones(1)  #: unit of length of a scene of ordinary sizes
+ORDINARY.setflags(write=False)
+
+
 class Geoms(NamedTuple):
     """Collision geometries of a world, constant arrays."""
 
@@ -158,6 +162,7 @@ class Geoms(NamedTuple):
     patch: np.ndarray  #: int64 (.,), first triangle of those in one plane that hang together, of each face of a field
     grid: np.ndarray  #: int64 (g, 2), points of a height field along x and y; 0 of other shapes
     first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
+    unit: np.ndarray = ORDINARY  #: (1,), by which tolerances in metres are multiplied, see ``model/units.py``
 
 
 class FrictionParameters(NamedTuple):

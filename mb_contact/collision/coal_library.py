@@ -19,8 +19,7 @@ import sys
 import uuid
 from pathlib import Path
 
-import coal
-
+from mb_contact.collision.coal_settled import coal
 from mb_contact.core.kernel_files import PACKAGED, user_folder
 
 SOURCE = Path(__file__).with_name("coal_narrow.cpp")
@@ -30,7 +29,7 @@ _CHECK = "import sys; from mb_contact.collision.coal_check import check; check(s
 _POINTER, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _FUNCTIONS = {
     "mb_coal_version": (ctypes.c_char_p, []),
-    "mb_coal_make": (_POINTER, [_WHOLE, *[_POINTER] * 6, _REAL]),
+    "mb_coal_make": (_POINTER, [_WHOLE, *[_POINTER] * 6, _REAL, _REAL]),
     "mb_coal_drop": (None, [_POINTER]),
     "mb_coal_failure": (ctypes.c_char_p, [_POINTER]),
     "mb_coal_query": (_WHOLE, [_POINTER, _WHOLE, *[_POINTER] * 7]),

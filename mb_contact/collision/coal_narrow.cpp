@@ -47,9 +47,11 @@ struct Narrow {
   coal::DistanceRequest request;
   coal::DistanceResult result;
   std::string failure;
+  double unit;  // of length: coal's own tolerances suit shapes of ordinary sizes, so it sees lengths over the unit
 };
 
-Shape make_shape(int64_t kind, Doubles s) {
+Shape make_shape(int64_t kind, Doubles size, double unit) {
+  const double s[3] = {size[0] / unit, size[1] / unit, size[2] / unit};
   switch (kind) {
     case SPHERE: return Shape(new coal::Sphere(s[0]));
     case CAPSULE: return Shape(new coal::Capsule(s[0], 2.0 * s[1]));
@@ -61,10 +63,12 @@ Shape make_shape(int64_t kind, Doubles s) {
   }
 }
 
-Shape make_hull(Doubles vertices, int64_t count, const int64_t* triangles, int64_t triangle_count) {
+Shape make_hull(Doubles vertices, int64_t count, const int64_t* triangles, int64_t triangle_count,
+                double unit) {
   auto points = std::make_shared<std::vector<coal::Vec3s>>();
   auto faces = std::make_shared<std::vector<coal::Triangle>>();
-  for (int64_t i = 0; i < count; ++i) points->emplace_back(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
+  for (int64_t i = 0; i < count; ++i)
+    points->emplace_back(vertices[3 * i] / unit, vertices[3 * i + 1] / unit, vertices[3 * i + 2] / unit);
   for (int64_t i = 0; i < triangle_count; ++i)
     faces->emplace_back(triangles[3 * i], triangles[3 * i + 1], triangles[3 * i + 2]);
   return Shape(new coal::Convex<coal::Triangle>(points, unsigned(count), faces, unsigned(triangle_count)));
@@ -79,22 +83,22 @@ bool behind(const Geometry& g, const Geometry& h) {
 }
 
 // Bring a geometry up to date: its pose, and its shape where the size is another one than before.
-void place(Geometry& g, Doubles size, Doubles R, Doubles p) {
+void place(Geometry& g, Doubles size, Doubles R, Doubles p, double unit) {
   if (std::memcmp(g.size, size, sizeof g.size) != 0) {
     std::memcpy(g.size, size, sizeof g.size);
-    if (g.kind != CONVEX) g.shape = make_shape(g.kind, size);
+    if (g.kind != CONVEX) g.shape = make_shape(g.kind, size, unit);
   }
   coal::Matrix3s rotation;
   rotation << R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8];
   g.pose.setRotation(rotation);
-  g.pose.setTranslation(coal::Vec3s(p[0], p[1], p[2]));
+  g.pose.setTranslation(coal::Vec3s(p[0] / unit, p[1] / unit, p[2] / unit));
 }
 
 void ask(Narrow& n, int64_t i, int64_t j, double reach, Doubles size, Doubles R, Doubles p, double* witness) {
   Geometry &first = n.geometries[i], &second = n.geometries[j];
   if (!first.shape || !second.shape) return;
-  place(first, size + 3 * i, R + 9 * i, p + 3 * i);
-  place(second, size + 3 * j, R + 9 * j, p + 3 * j);
+  place(first, size + 3 * i, R + 9 * i, p + 3 * i, n.unit);
+  place(second, size + 3 * j, R + 9 * j, p + 3 * j, n.unit);
   // always in the same order, whichever is called A: coal's iterations depend on it
   const bool swapped = behind(first, second);
   const Geometry &a = swapped ? second : first, &b = swapped ? first : second;
@@ -102,7 +106,7 @@ void ask(Narrow& n, int64_t i, int64_t j, double reach, Doubles size, Doubles R,
   if (!query) query.reset(new Query(a.shape.get(), b.shape.get()));
   query->choose(a.shape.get(), b.shape.get());
   n.result.clear();  // coal returns at once if the result already holds a distance below zero
-  witness[3] = (*query)(a.pose, b.pose, n.request, n.result);
+  witness[3] = n.unit * (*query)(a.pose, b.pose, n.request, n.result);
   if (witness[3] > reach) return;
   // coal's normal points from its first shape to its second, ours from B to A
   for (int k = 0; k < 3; ++k) witness[k] = swapped ? n.result.normal[k] : -n.result.normal[k];
@@ -116,14 +120,15 @@ PUBLIC const char* mb_coal_version() { return COAL_VERSION; }
 
 // The narrow phase of a world; null where coal refuses a shape.
 //
-// kinds (g,), sizes (g, 3); of hull i the vertices (., 3) from first_vertex[i] to first_vertex[i + 1],
+// unit: of length [m]; kinds (g,), sizes (g, 3); of hull i the vertices (., 3) from first_vertex[i] to first_vertex[i + 1],
 // and the triangles (., 3) of their numbers likewise.
 PUBLIC Narrow* mb_coal_make(int64_t g, const int64_t* kinds, Doubles sizes, const int64_t* first_vertex,
                             Doubles vertices, const int64_t* first_triangle, const int64_t* triangles,
-                            double tolerance) try {
+                            double tolerance, double unit) try {
   std::unique_ptr<Narrow> n(new Narrow);
   n->request.enable_signed_distance = true;
   n->request.gjk_tolerance = n->request.epa_tolerance = tolerance;
+  n->unit = unit;
   n->geometries.resize(g);
   for (int64_t i = 0; i < g; ++i) {
     Geometry& made = n->geometries[i];
@@ -131,8 +136,9 @@ PUBLIC Narrow* mb_coal_make(int64_t g, const int64_t* kinds, Doubles sizes, cons
     std::memcpy(made.size, sizes + 3 * i, sizeof made.size);
     const int64_t v = first_vertex[i], t = first_triangle[i];
     made.shape = kinds[i] == CONVEX
-                     ? make_hull(vertices + 3 * v, first_vertex[i + 1] - v, triangles + 3 * t, first_triangle[i + 1] - t)
-                     : make_shape(kinds[i], made.size);
+                     ? make_hull(vertices + 3 * v, first_vertex[i + 1] - v, triangles + 3 * t, first_triangle[i + 1] - t,
+                                 unit)
+                     : make_shape(kinds[i], made.size, unit);
   }
   const auto less = [&](int64_t i, int64_t j) {
     return std::lexicographical_compare(vertices + 3 * first_vertex[i], vertices + 3 * first_vertex[i + 1],

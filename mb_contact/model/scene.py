@@ -41,6 +41,7 @@ MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 CLOSURE_DRIFT_RATE = 0.2  #: part of a closure error removed per step
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the push-out velocity
+CONTACT_MARGIN = 0.002  #: [m] of a scene that says no other; as the next in the unit of the scene (``units.py``)
 PUSH_OUT_VELOCITY = 0.1  #: [m/s] greatest push-out velocity, unless the scene says another
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 #: of a pair.  Files write 1e14 for wheels that shall not slip: nothing bounds what their contacts press against each
@@ -130,7 +131,7 @@ class Scene:
     friction_model: str | None = None  #: by default the exact cone; the pyramid under other formulations than os
     friction_directions: int = 8
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
-    contact_margin: float = 0.002  #: contacts exist from this gap on
+    contact_margin: float = CONTACT_MARGIN  #: contacts exist from this gap on
     push_out_velocity: float = PUSH_OUT_VELOCITY  #: greatest speed at which penetration is undone [m/s]
     restitution_law: str = "anitescu_potra"
     impact_threshold: float | None = None  #: approach speed from which contacts collide [m/s]; by default the scheme's

@@ -29,11 +29,12 @@ from mb_contact.model.primitives import (
     scene_shapes,
 )
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.model.scene import Scene
+from mb_contact.model.scene import CONTACT_MARGIN, Scene
 from mb_contact.model.scene_parts import JOINT_PROPERTIES
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.series_springs import spring_joint
 from mb_contact.model.srdf import load_srdf
+from mb_contact.model.units import Units, scene_units
 from mb_contact.model.urdf import load_urdf
 from mb_contact.types import (
     JOINT_FLOATING,
@@ -97,6 +98,7 @@ class World:
     flexible: tuple[FlexibleBody, ...] = ()  #: links that deform in modes
     hinges: Hinges | None = None  #: of a world in body coordinates
     hinge_names: tuple[str, ...] = ()  #: the joints that they are
+    units: Units = Units()  #: in which tolerances are meant
     anchors: frozenset[int] = frozenset()  #: geometries without a shape, by which contacts found otherwise have rows
 
     def __repr__(self):
@@ -404,12 +406,13 @@ class WorldBuilder:
         self._drive(tree, joints)
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
-        geoms = self._geoms()
+        units = scene_units(self.geometries, tree, self.scene.gravity, self.scene.time_step)
+        geoms = self._geoms(units.length)
         viscous, restitution = (
             pair_means(self.scene, self.geometries, geoms.pairs, name) for name in ("viscous", "restitution")
         )
         world = World(
-            viscous=viscous, tree=tree, geoms=geoms,
+            viscous=viscous, tree=tree, geoms=geoms, units=units,
             restitution=restitution,
             couplings=couplings, joints=joints, S=S,
             follower_q=tree.q_start[followers], follower_v=tree.v_start[followers],
@@ -480,12 +483,13 @@ class WorldBuilder:
                 self.scene.refuse_if(joints.gain[d] + joints.rate_gain[d] > 0.0, f"motions[{i}].joint", message)
                 joints.target[d] = np.nan
 
-    def _geoms(self):
+    def _geoms(self, unit):
         shapes, g = self.geometries, len(self.geometries)
         pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent, self.rules)
         mu, warnings = pair_frictions(self.scene, shapes, pairs)
         by_event = self.scene.collision_scheme == "event"
-        margin = max(self.scene.contact_margin, EVENT_MARGIN if by_event else 0.0)
+        margin = self.scene.contact_margin * (unit if self.scene.contact_margin == CONTACT_MARGIN else 1.0)
+        margin = max(margin, EVENT_MARGIN * unit if by_event else 0.0)
         self.warnings.extend(warnings)
         return Geoms(
             body=np.array([shape.body for shape in shapes], dtype=np.int64),
@@ -496,7 +500,7 @@ class WorldBuilder:
             pairs=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
             mu=np.array(mu, dtype=np.float64),
             margin=np.array([margin], dtype=np.float64),
-            **hull_arrays([shape.hull for shape in shapes]), first_row=first_rows(pairs, g),
+            **hull_arrays([shape.hull for shape in shapes]), first_row=first_rows(pairs, g), unit=np.array([unit]),
         )
 
     def _check_names(self):

@@ -21,7 +21,7 @@ from mb_contact.core.step.need import make_need
 from mb_contact.model.aggregates import choose_loops, merged_roots, tree_aggregates
 from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
-from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
+from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import ASK_ON_WAY, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
@@ -73,10 +73,13 @@ class StepContext:
         self.scene, self.world, tree = scene, world, world.tree
         self.n, self.N = len(tree.parent), len(tree.armature)
         dt = float(scene.time_step)
-        slip_speed = np.inf if scene.friction_frame == "fixed" else MOVING_FRAME_SPEED
-        push_speed = float(scene.push_out_velocity)
-        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene), 0.0])
-        self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0, 0.0, 0.0])
+        units = world.units
+        slip_speed = np.inf if scene.friction_frame == "fixed" else MOVING_FRAME_SPEED * units.speed
+        usual = scene.push_out_velocity == PUSH_OUT_VELOCITY
+        push_speed = float(scene.push_out_velocity) * (units.speed if usual else 1.0)
+        landing = landing_speed(scene, units.speed)
+        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing, 0.0, *units[:3]])
+        self.solver = np.array([SOLVED * units.residual, NEWTON_STEPS, 0.0, 0.0, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions)), 1.0])
         self.impact, self.restitution = np.zeros(4), world.restitution
@@ -251,6 +254,7 @@ class StepContext:
         total, trees = int(pieces.sum()), int((pieces**3).sum()) // 3
         fill = min(total**2, 24 * total * self._fill), min(total**3, (128 * total + trees) * self._fill)
         factors = make_factors(dense, total, *fill)
+        system.unit[:] = self.world.units.residual, self.world.units.speed
         return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)
 
 
@@ -259,8 +263,8 @@ def holds_impulses(scene):
     return scene.integrator != "semi_implicit_euler" and scene.friction_model in ELASTIC_MODELS
 
 
-def landing_speed(scene):
-    """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
+def landing_speed(scene, unit):
+    """Approach speed from which a contact that the step's own problem stops is an event [m/s]; ``unit`` of speed."""
     if scene.collision_scheme == "event" or holds_impulses(scene):
         return np.inf  # there every collision has phases of its own
-    return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
+    return STEP_THRESHOLD * unit if scene.impact_threshold is None else float(scene.impact_threshold)

@@ -32,6 +32,8 @@ class Crossings:
         Second derivative of a gap that straight motion would not have [m/s^2].
     time : float
         Of the start of the step, for messages [s].
+    unit : float
+        Of lengths, in which ROUNDING is meant [m].
 
     Attributes
     ----------
@@ -39,8 +41,9 @@ class Crossings:
         Gaps that closed without having been open: contacts that have to be kept.
     """
 
-    def __init__(self, gaps_at, gap_at, tolerance, may_dip, way, slack, time):
+    def __init__(self, gaps_at, gap_at, tolerance, may_dip, way, slack, time, unit=1.0):
         self._gaps_at, self._gap_at, self._time = gaps_at, gap_at, time
+        self._rounding = ROUNDING * unit
         self._tolerance, self._may_dip, self._way, self._slack = tolerance, may_dip, way, slack
         self.stuck = []
 
@@ -68,7 +71,7 @@ class Crossings:
 
     def _root(self, i, a, at_a, b, at_b):
         """Time at which gap i closes between a, where it is open, and b, where it is not."""
-        on_surface = at_a <= (0.0 if a > 0.0 else ROUNDING)
+        on_surface = at_a <= (0.0 if a > 0.0 else self._rounding)
         # at a tie of features rounding names the points of a kept contact anew, and a gap at the start is another one
         if on_surface or self._gap_at(i, a) <= 0.0:  # on from where it is open
             a, at_a, b, at_b = self._opened(i, a, b, at_b)

@@ -52,7 +52,8 @@ class EventScheme:
         if not context.contact_step.any_integrator:
             raise context.scene.error("collision_scheme", "'event' needs joint coordinates and formulation: os")
         threshold = context.scene.impact_threshold
-        self._threshold = THRESHOLD if threshold is None else float(threshold)
+        self._units = units = context.world.units
+        self._threshold = THRESHOLD * units.speed if threshold is None else float(threshold)
         self._watch = GapWatch(context)
         self._stuck = np.zeros(len(geoms.pairs), np.int64)
         self._kinds = np.zeros(0, np.int64)
@@ -238,7 +239,7 @@ class EventScheme:
             if status != OK:
                 return 0.0, status
             end = watch.at_end(count) if count else None
-            if watch.correct() <= CORRECTED:
+            if watch.correct() <= CORRECTED * self._units.speed:
                 break
         most, end = self._second_look(rest, end)
         length = self._first_crossing(rest, most, end)
@@ -259,10 +260,10 @@ class EventScheme:
         context, contacts = self._context, self._context.contacts
         for i in np.flatnonzero(self._kinds[: contacts.count[0]] == _events.KEPT).tolist() if self._struck else ():
             pair, gap = int(contacts.pair[i]), contacts.gap[i]
-            if pair not in self._struck or self._stuck[pair] or gap < -TOUCHING_EVENT:
+            if pair not in self._struck or self._stuck[pair] or gap < -TOUCHING_EVENT * self._units.length:
                 continue
             if normal_velocity(context.geoms, contacts, context.kin.p, context.kin.V, i) > self._threshold:
-                self._kinds[i] = _events.APART if gap > TOUCHING_EVENT else _events.LEAVING
+                self._kinds[i] = _events.APART if gap > TOUCHING_EVENT * self._units.length else _events.LEAVING
 
     def _second_look(self, rest, end):
         """Length up to which the flow with constant impulses, and velocities after collisions, keeps to the reach.
@@ -305,11 +306,12 @@ class EventScheme:
         crossings = Crossings(
             self._gaps_at,
             self._gap_at,
-            tolerance=np.array([NEW_POINT if pair in kept else 0.0 for pair in pairs]),
+            tolerance=np.array([NEW_POINT * self._units.length if pair in kept else 0.0 for pair in pairs]),
             may_dip=np.array([pair not in kept and pair not in self._leaving for pair in pairs]),
             way=1.5 * (b.reach[:count] - self._context.world.geoms.margin[0]) / rest + slack * rest,
             slack=slack,
             time=self._time,
+            unit=self._units.length,
         )
         found = crossings.search(0.0, start, most, end)
         self._stuck[[pairs[i] for i in crossings.stuck]] = 1

@@ -66,7 +66,9 @@ class Impacts:
         self.context, scene, world = context, context.scene, context.world
         self._eps = world.restitution
         self._law = LAWS.index(scene.restitution_law)
-        self._threshold = STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
+        length, speed, *_ = context.world.units
+        self._touching, self._holding = TOUCHING_IMPACT * length, HOLD_GAP * length
+        self._threshold = STEP_THRESHOLD * speed if scene.impact_threshold is None else float(scene.impact_threshold)
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
         self._every = holds_impulses(scene) or context.contact_step.every_collision
@@ -128,7 +130,7 @@ class Impacts:
             if status == OK:
                 _times.predict_impact_times(handle, self.work, self._lag, dt)
                 status = (
-                    self._collide(handle, self._eps, TOUCHING_IMPACT, dt, self._sequential)
+                    self._collide(handle, self._eps, self._touching, dt, self._sequential)
                     or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
                 )
             if status != OK or not self._due(handle):
@@ -140,7 +142,7 @@ class Impacts:
         context, rounds = self.context, self.context.need.info
         before, rounds[MASKED] = int(rounds[ROUND]), 1
         status = context.contact_step.impulses(handle)
-        if status == OK and rounds[ROUND] == before and claim(handle, self.work.collides, TOUCHING_IMPACT):
+        if status == OK and rounds[ROUND] == before and claim(handle, self.work.collides, self._touching):
             status = context.review()
         rounds[MASKED] = 0
         changed = status in (OK, IN_PARTS) and rounds[ROUND] != before
@@ -165,7 +167,7 @@ class Impacts:
         self.work.collides[:count] = marks[:count]
         eps = np.zeros(len(eps)) if last else eps
         _times.forget_times(self.work)
-        return self._collide(handle, eps, HOLD_GAP, 0.0, self._sequential and not last)
+        return self._collide(handle, eps, self._holding, 0.0, self._sequential and not last)
 
     def reaches_limit(self, handle, dt):
         """Whether the free motion passes a joint limit within dt [s], faster than the threshold."""
@@ -174,7 +176,7 @@ class Impacts:
     def stop_at_limits(self, handle, dt):
         """Inelastic impact at all joint limits that present velocities pass within dt [s], up to dt early; a status."""
         self.work.collides[: int(self.context.contacts.count[0])] = 0
-        return self._collide(handle, np.zeros(len(self._eps)), HOLD_GAP, dt, False, at_once=True)
+        return self._collide(handle, np.zeros(len(self._eps)), self._holding, dt, False, at_once=True)
 
     @property
     def most_rounds(self):

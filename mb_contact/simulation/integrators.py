@@ -118,7 +118,7 @@ class Flow:
 
     def __init__(self, context, rule, tableau):
         self._context, scene = context, context.scene
-        context.settings[FACE_GAP] = TILTED
+        context.settings[FACE_GAP] = TILTED * context.world.units.length
         context.solver[TWICE] = scene.collision_scheme != "event"
         self._end = None  # OtherPoses, made with the first step
         tolerance = float(scene.integrator_tolerance)

@@ -95,15 +95,18 @@ def solve_friction(
     dense = W.toarray() if hasattr(W, "toarray") else W
     diagonal = np.abs(np.diag(dense))
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    found = solve_blocks(
-        dense, q, kind, size, mu, warm=warm, tolerance=SHARE * tolerance * np.abs(q / scale).max(initial=1e-300),
-        budget=int(limit),
-    )  # fmt: skip
-    residual = cone_residual(W, q, layout, found.r)
-    known = residual.rounding <= tolerance * max(1.0, float(np.linalg.norm(q)))  # else u is noise
-    good = residual.relative <= tolerance and residual.scaled <= tolerance and known
+    asked, steps, goal = SHARE * tolerance * np.abs(q / scale).max(initial=1e-300), 0, max(1.0, np.linalg.norm(q))
+    while True:
+        found = solve_blocks(dense, q, kind, size, mu, warm=warm, tolerance=asked, budget=int(limit) - steps)
+        residual, steps = cone_residual(W, q, layout, found.r), steps + found.steps
+        known = residual.rounding <= tolerance * goal  # else u is noise
+        good = residual.relative <= tolerance and residual.scaled <= tolerance and known
+        if good or not known or found.status != "solved" or not found.residual > 0.0 or steps >= limit:
+            break
+        # what the method's scales call solved misses the judge, in N s and m/s: as much more is asked
+        asked, warm = min(asked, found.residual) * 0.1 * min(1.0, tolerance / residual.relative), found.r
     status = "solved" if good else ("limit" if np.isfinite(found.r).all() else "not_finite")
-    return FrictionResult(found.r, np.asarray(W @ found.r + q), status, found.steps, residual)
+    return FrictionResult(found.r, np.asarray(W @ found.r + q), status, steps, residual)
 
 
 def _as_blocks(layout):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.core.constraints.rows import gap_velocity
-from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED
+from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BY_NODES, CONTACT, EQUALITY, ROWS, make_system_handle
@@ -83,7 +83,7 @@ def posed_problem(context, q, v, **options):
         "gravity": context.gravity.copy(),
         "time_step": dt,
         "friction_directions": scene.friction_directions,
-        "push_speed": float(scene.push_out_velocity),
+        "push_speed": float(context.settings[PUSH_SPEED]),
         "external": context.work.external.copy(),
         "loop_rate": float(scene.drift_rate) * min(1.0, dt / context.drift[DRIFT_STEP]),
     }
@@ -161,7 +161,8 @@ def _contacts(context):
 
 def _asked(context, gap):
     """Velocity that the row of a gap [m] asks for [m/s]."""
-    return gap_velocity(gap, context.dt, context.settings[PUSH_RATE], context.settings[PUSH_SPEED])
+    settings = context.settings
+    return gap_velocity(gap, context.dt, settings[PUSH_RATE], settings[PUSH_SPEED], settings[UNIT_LENGTH])
 
 
 def _loops(world):

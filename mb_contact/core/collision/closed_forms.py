@@ -72,7 +72,7 @@ def closed_witness(geoms, geom_R, geom_p, a, b, reach):
         n = vector_sum(ZERO, -1.0, n)
     else:
         return ZERO, UNKNOWN
-    if distance < MEETING:
+    if distance < MEETING * geoms.unit[0]:
         return ZERO, UNKNOWN
     for g in (a, b):
         if kind[g] <= SHAPE_CAPSULE:
@@ -174,11 +174,12 @@ def two_boxes(geoms, geom_R, geom_p, a, b, reach):
         axis, sine = _unit(vector_product(body_axis(geom_R, a, k // 3), body_axis(geom_R, b, k % 3)))
         if sine > PARALLEL:
             s = separation(kind, size, geom_R, geom_p, a, b, axis)
-            if s > best + MEETING:
+            if s > best + MEETING * geoms.unit[0]:
                 n, best = (opposite(axis) if vector_dot(axis, apart) < 0.0 else axis), s
     if 0.0 < best <= reach:
-        over_a = of_a >= best - ROUNDING and _corner_over_face(geom_R, geom_p, size, a, b, opposite(n_a))
-        over_b = of_b >= best - ROUNDING and _corner_over_face(geom_R, geom_p, size, b, a, n_b)
+        unit = geoms.unit[0]
+        over_a = of_a >= best - ROUNDING * unit and _corner_over_face(geom_R, geom_p, size, a, b, opposite(n_a), unit)
+        over_b = of_b >= best - ROUNDING * unit and _corner_over_face(geom_R, geom_p, size, b, a, n_b, unit)
         if best > by_faces or not (over_a or over_b):
             return ZERO, UNKNOWN
     return n, best
@@ -197,7 +198,7 @@ def best_face(geoms, geom_R, geom_p, a, b, owner, apart):
 
 
 @kernel
-def _corner_over_face(geom_R, geom_p, size, owner, other, n):
+def _corner_over_face(geom_R, geom_p, size, owner, other, n, unit):
     """Whether the corner of box ``other`` deepest against n lies over the face of box ``owner`` with normal n."""
     corner = between(geom_p, other, geom_p, owner)
     for k in range(3):
@@ -205,6 +206,6 @@ def _corner_over_face(geom_R, geom_p, size, owner, other, n):
         corner = vector_sum(corner, size[other, k] if vector_dot(axis, n) < 0.0 else -size[other, k], axis)
     for k in range(3):
         axis = body_axis(geom_R, owner, k)
-        if abs(vector_dot(axis, n)) < 0.5 and abs(vector_dot(axis, corner)) > size[owner, k] + BESIDE:
+        if abs(vector_dot(axis, n)) < 0.5 and abs(vector_dot(axis, corner)) > size[owner, k] + BESIDE * unit:
             return False
     return True

@@ -130,7 +130,7 @@ def x_is_reference(geoms, geom_p, x, y, fx, fy):
     if abs(ax - ay) > 1e-9 * (ax + ay):
         return ax > ay
     for i in (2, 0, 1):
-        if abs(geom_p[x, i] - geom_p[y, i]) > LEVEL:
+        if abs(geom_p[x, i] - geom_p[y, i]) > LEVEL * geoms.unit[0]:
             return geom_p[x, i] < geom_p[y, i]
     return True
 

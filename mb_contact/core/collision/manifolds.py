@@ -53,7 +53,7 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
     int
         ``OK``, or ``TOO_MANY_CONTACTS`` with the points that fitted in ``contacts``.
     """
-    tol = 1e-3 * geoms.margin[0] + 1e-9
+    tol = 1e-3 * geoms.margin[0] + 1e-9 * geoms.unit[0]
     # fields taken out of the tuples once: each access counts a reference
     kind, size, pairs, points, ids = geoms.kind, geoms.size, geoms.pairs, work.points, work.ids
     contacts.count[0] = 0

@@ -144,10 +144,10 @@ def answer(geoms, pair, poses):
         n = body_axis(poses.geom_R, b, 2) if geoms.kind[b] == SHAPE_PLANE else opposite(body_axis(poses.geom_R, a, 2))
         return n, separation_along(geoms, poses, a, b, n)
     n, distance = vector(poses.witness, 0), poses.witness[0, 3]
-    s = separation_along(geoms, poses, a, b, n)
-    if s >= distance - CLOSE and not is_unknown(geoms, a, b, distance):
+    s, close = separation_along(geoms, poses, a, b, n), CLOSE * geoms.unit[0]
+    if s >= distance - close and not is_unknown(geoms, a, b, distance):
         return n, s
-    _, _, s, n = reference(geoms, poses.geom_R, poses.geom_p, a, b, n, distance, np.inf, CLOSE)
+    _, _, s, n = reference(geoms, poses.geom_R, poses.geom_p, a, b, n, distance, np.inf, close)
     return n, s
 
 
@@ -172,7 +172,8 @@ def look(geoms, pair, motion, poses, n, s, depth):
     depth : float
         Up to which an overlap is touching [m].
     """
-    if not s > (CLOSE if depth > CLOSE else EXACT) - depth:
+    close = CLOSE * geoms.unit[0]
+    if not s > (close if depth > close else EXACT * geoms.unit[0]) - depth:
         return MEET
     _set_bearing(geoms, pair, motion, poses, n)
     motion.before[0] = motion.time[0]
@@ -185,9 +186,9 @@ def look(geoms, pair, motion, poses, n, s, depth):
         high = min(low + length, 1.0)
         value = _separation_at(geoms, pair, motion, poses, n, high) + depth
         chord = bend * (high - low) ** 2
-        if value > 0.0 and (min(above, value) > 0.125 * chord or chord < CLOSE):
+        if value > 0.0 and (min(above, value) > 0.125 * chord or chord < close):
             low, above, length = high, value, 2.0 * length
-        elif value <= 0.0 and (above - value > 0.5 * chord or chord < CLOSE):
+        elif value <= 0.0 and (above - value > 0.5 * chord or chord < close):
             root = _first_root(geoms, pair, motion, poses, n, depth, low, above, value, high)
             place_pair(geoms, pair, motion, root, poses)
             motion.time[0] = root
@@ -251,33 +252,34 @@ def _separation_at(geoms, pair, motion, poses, n, t):
 @kernel
 def go_back(geoms, pair, motion, poses, n, depth):
     """Back from where both shapes overlap by ``depth`` along n to where they touch; False where n never parts them."""
-    end, back = motion.time[0], LEAST_BACK
+    end, back, exact = motion.time[0], LEAST_BACK, EXACT * geoms.unit[0]
     _set_bearing(geoms, pair, motion, poses, n)
     while True:
         begin = max(end - back, 0.0)
         apart = _separation_at(geoms, pair, motion, poses, n, begin)
-        if apart > EXACT or begin == 0.0:
+        if apart > exact or begin == 0.0:
             break
         back *= 4.0
     root = end
-    if apart > EXACT:
+    if apart > exact:
         root = _first_root(geoms, pair, motion, poses, n, 0.0, begin, apart, -depth, end)
     place_pair(geoms, pair, motion, root, poses)
     motion.time[0] = root
-    return apart > EXACT
+    return apart > exact
 
 
 @kernel
 def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high, high):
-    """Where s_n + depth has fallen to EXACT, by regula falsi (Illinois); ``at_low`` > 0 > ``at_high``."""
-    kept, above, below = 0, at_low, at_high - 0.5 * EXACT
+    """Where s_n + depth has fallen to EXACT (times the unit), by regula falsi (Illinois); ``at_low`` > 0 > ``at_high``."""
+    exact = EXACT * geoms.unit[0]
+    kept, above, below = 0, at_low, at_high - 0.5 * exact
     for _ in range(ROOT_STEPS):
-        if at_low <= EXACT or high - low <= SHORTEST:
+        if at_low <= exact or high - low <= SHORTEST:
             break
         t = low + (high - low) * above / (above - below)
-        value = _separation_at(geoms, pair, motion, poses, n, t) + depth - 0.5 * EXACT
+        value = _separation_at(geoms, pair, motion, poses, n, t) + depth - 0.5 * exact
         if value > 0.0:
-            low, at_low, above = t, value + 0.5 * EXACT, value
+            low, at_low, above = t, value + 0.5 * exact, value
             below *= 0.5 if kept > 0 else 1.0
             kept = 1
         else:

@@ -138,7 +138,7 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
         two_sides(kin.p, a, b, contacts.point, contacts.normal, i, rows, row)
         two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
         two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
-        rows.offset[row] = gap_velocity(contacts.gap[i], dt, push_rate, push_speed)
+        rows.offset[row] = gap_velocity(contacts.gap[i], dt, push_rate, push_speed, geoms.unit[0])
         if contacts.spread[i, 0] != 0.0 or contacts.spread[i, 1] != 0.0 or contacts.spread[i, 2] != 0.0:
             _spread_row(rows, row, vector(contacts.spread, i), vector(contacts.normal, i))
             _spread_row(rows, row + 1, vector(contacts.spread, i), vector(frames.t1, i))

@@ -67,8 +67,10 @@ def level_points(contacts):
 
 
 @kernel
-def level_offsets(contacts, dt, slower, face_gap, offset):
+def level_offsets(contacts, time, slower, face_gap, offset):
     """Offsets of the normal rows of four points become those of one rigid motion, where SAME_GAP allows.
+
+    ``time`` is the step over the unit of length [s/m], in which SAME_GAP is meant.
 
     Gaps of one face are those of one rigid motion, and so are their offsets where all of them lie well within
     ``face_gap`` [m]: there a gap may close by ``slower`` times itself less, as fast as a penetration is pushed out.
@@ -91,7 +93,7 @@ def level_offsets(contacts, dt, slower, face_gap, offset):
             square = a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3
             if square > 0.0:
                 t = (a0 * offset[o] + a1 * offset[o + 3] + a2 * offset[o + 6] + a3 * offset[o + 9]) / square
-                if abs(t) * max(abs(a0), abs(a1), abs(a2), abs(a3)) * dt <= SAME_GAP:
+                if abs(t) * max(abs(a0), abs(a1), abs(a2), abs(a3)) * time <= SAME_GAP:
                     offset[o] -= t * a0
                     offset[o + 3] -= t * a1
                     offset[o + 6] -= t * a2

@@ -136,7 +136,7 @@ def hinge_limits(hinges, kin, v, v_free, dt, push_rate, push_speed, rows, blocks
             _pose(hinges, i, kin, dt, rows, row)
             put_spatial(rows.on_a, row, spatial_sum(STILL, sign, spatial(rows.on_a, row)))
             put_spatial(rows.on_b, row, spatial_sum(STILL, sign, spatial(rows.on_b, row)))
-            rows.offset[row] = sign * rows.offset[row] + gap_velocity(gap, dt, push_rate, push_speed)
+            rows.offset[row] = sign * rows.offset[row] + gap_velocity(gap, dt, push_rate, push_speed, 1.0)
             hinges.posed[i, side] = row
             blocks.start[block], blocks.dim[block] = row, 1
             blocks.rows[0], blocks.count[0] = row + 1, block + 1

@@ -33,7 +33,7 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, r
         for side in range(2):
             gap = x - tree.lower[d] if side == 0 else tree.upper[d] - x
             if gap < reach:
-                offset = gap_velocity(gap, dt, push_rate, push_speed)
+                offset = gap_velocity(gap, dt, push_rate, push_speed, 1.0)
                 limit_row(tree, kin, k, LOWER + side, offset, rows, blocks)
         if speed[d] > NEAR_LIMIT * velocity_limit[d]:
             for side in range(2):

@@ -30,17 +30,17 @@ REACHED = 4e-15  #: [m, rad] and a gap that is
 
 
 @kernel
-def gap_velocity(gap, dt, push_rate, push_speed):
+def gap_velocity(gap, dt, push_rate, push_speed, unit):
     """Offset of the row of a gap [m, rad]: ``g / dt``, or minus the push-out velocity of a penetration [m/s, rad/s].
 
     Push-out is ``min(push_rate |g| / dt, push_speed)``: all of ``|g| / dt`` would inject energy.  A penetration of at
-    most ``TOUCHING`` asks for none: its velocity would lie below the solver's tolerance, and a body held by friction
-    between two walls would be pushed along by it.  A gap of at most ``REACHED`` is none: closing it would set what
+    most ``TOUCHING`` times the ``unit`` asks for none: its velocity would lie below the solver's tolerance, and a body held by friction
+    between two walls would be pushed along by it.  A gap of at most ``REACHED`` is none (times the unit too): closing it would set what
     rests in motion in every other step.
     """
     if gap >= 0.0:
-        return gap / dt if gap > REACHED else 0.0
-    return -min(-push_rate * gap / dt, push_speed) if gap < -TOUCHING else 0.0
+        return gap / dt if gap > REACHED * unit else 0.0
+    return -min(-push_rate * gap / dt, push_speed) if gap < -TOUCHING * unit else 0.0
 
 
 @kernel

@@ -10,6 +10,7 @@ from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.contact import find_previous, normal_velocity
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
+from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOUCHING_EVENT
@@ -34,21 +35,21 @@ def classify(h, threshold, stuck, kinds):
         Pairs of geometries that hold wherever they touch.
     """
     colliding = 0
-    memory = h.memory
+    memory, length, fast = h.memory, h.settings[UNIT_LENGTH], h.settings[UNIT_SPEED]
     for i in range(h.contacts.count[0]):
         pair = h.contacts.pair[i]
         gap = h.contacts.gap[i]
         speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
         j = find_previous(memory.count[0], memory.pair, memory.feature, pair, h.contacts.feature[i])
         loaded = j >= 0 and memory.impulse[j, 0] > 0.0
-        if loaded and abs(gap) <= HOLD_GAP and abs(speed) <= HOLD_SPEED:
+        if loaded and abs(gap) <= HOLD_GAP * length and abs(speed) <= HOLD_SPEED * fast:
             kinds[i] = KEPT
-        elif gap > TOUCHING_EVENT:
+        elif gap > TOUCHING_EVENT * length:
             kinds[i] = APART
         elif speed < -threshold:
             kinds[i] = COLLIDING
             colliding += 1
-        elif speed > threshold and gap >= -TOUCHING_EVENT and stuck[pair] == 0:
+        elif speed > threshold and gap >= -TOUCHING_EVENT * length and stuck[pair] == 0:
             kinds[i] = LEAVING
         else:
             kinds[i] = KEPT

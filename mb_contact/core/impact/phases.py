@@ -28,7 +28,7 @@ from mb_contact.core.constraints.gear import combine_velocities, partner_impulse
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.handle import DRIVEN, DT, EVERY, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD
+from mb_contact.core.handle import DRIVEN, DT, EVERY, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD, UNIT_LENGTH
 from mb_contact.core.impact.selection import pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
@@ -157,7 +157,7 @@ def next_pair(h, imp):
         if imp.collides[i] == 0:
             continue
         speed = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        time = gap_now(h, i) / speed if gap_now(h, i) > TOUCHING_IMPACT else 0.0
+        time = gap_now(h, i) / speed if gap_now(h, i) > TOUCHING_IMPACT * h.settings[UNIT_LENGTH] else 0.0
         if best < 0 or time < soonest or (time == soonest and speed > fastest):
             best = pair
             soonest = time
@@ -204,7 +204,7 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
         for r in range(h.bil.info[FIRST], h.bil.info[FIRST] + h.bil.info[COUNT]):
             imp.u[r] -= h.sol.q[r]
     fill(h.v.shape[0], h.draft.damping, 0.0)
-    draft_contacts(h.draft, picked, h.friction, 1.0)
+    draft_contacts(h.draft, picked, h.friction, 1.0, h.settings[UNIT_LENGTH])
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
     copy(h.v.shape[0], h.v, imp.v_before)

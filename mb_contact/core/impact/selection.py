@@ -6,6 +6,7 @@
 import numpy as np
 
 from mb_contact.core.constraints.limit import limit_row
+from mb_contact.core.handle import UNIT_LENGTH
 from mb_contact.core.impact.times import limit_gap, limit_touch
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
@@ -48,7 +49,7 @@ def reached_limits(h, imp, threshold, lag, dt):
         d = h.tree.v_start[k]
         for side in range(2):
             t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
-            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCHING_IMPACT:
+            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCHING_IMPACT * h.settings[UNIT_LENGTH]:
                 arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
                 imp.moment[h.blocks.count[0]] = t if arrives else np.inf
                 limit_row(h.tree, h.kin, k, LOWER + side, 0.0, h.rows, h.blocks)

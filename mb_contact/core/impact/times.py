@@ -18,6 +18,7 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import normal_velocity, relative_velocity
+from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
@@ -91,7 +92,7 @@ def mask_approaching(h, threshold):
     for i in range(h.contacts.count[0]):
         speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
         if speed < -threshold:
-            h.work.row_bias[i, 0] = MASKING_SPEED - 10.0 * speed
+            h.work.row_bias[i, 0] = MASKING_SPEED * h.settings[UNIT_SPEED] - 10.0 * speed
 
 
 @kernel

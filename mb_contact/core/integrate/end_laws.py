@@ -6,6 +6,7 @@
 import numpy as np
 
 from mb_contact.core.constraints.contact import relative_velocity
+from mb_contact.core.handle import UNIT_LENGTH
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.kinematics import body_velocities
@@ -18,7 +19,7 @@ SLIDING = 1e-6  #: slip at both ends from which friction opposes their mean [m/s
 @kernel
 def is_kept(h, i):
     """Whether contact i carries an impulse or touches."""
-    return h.sol.r[3 * i] > 0.0 or h.contacts.gap[i] <= KEPT_GAP
+    return h.sol.r[3 * i] > 0.0 or h.contacts.gap[i] <= KEPT_GAP * h.settings[UNIT_LENGTH]
 
 
 @kernel

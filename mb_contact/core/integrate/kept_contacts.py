@@ -26,7 +26,7 @@ from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.constraints.contact import find_previous, tangential
 from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.declare import handle
-from mb_contact.core.handle import DT
+from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.integrate.end_laws import ask_at_end, is_kept
 from mb_contact.core.integrate.flow import begin_flow, move_chart
 from mb_contact.core.jit import kernel
@@ -200,7 +200,7 @@ def _end_velocity(h, f):
 @kernel
 def _wander(h):
     """Whether the bodies of any kept contact move in this step."""
-    least = AT_REST / h.settings[DT]
+    least = AT_REST * h.settings[UNIT_LENGTH] / h.settings[DT]
     for i in range(h.contacts.count[0]):
         if not is_kept(h, i):
             continue

@@ -106,8 +106,8 @@ def _take(draft, b, row, mu):
 
 
 @part
-def draft_contacts(draft, contacts, friction, dt):
-    """Blocks of the contacts, the first ones, contact by contact."""
+def draft_contacts(draft, contacts, friction, dt, unit):
+    """Blocks of the contacts, the first ones, contact by contact; ``unit`` of length."""
     model = friction.model[MODEL]
     acting = 0.5 * dt * friction.model[HALVES]
     draft.count[0] = 0
@@ -126,7 +126,7 @@ def draft_contacts(draft, contacts, friction, dt):
             if at >= 0 and friction.surfaces.rolling[pair] > 0.0:
                 _take(draft, b, at, friction.surfaces.rolling[pair])
                 _take(draft, b, at + 1, friction.surfaces.rolling[pair])
-        if model == COULOMB or contacts.gap[i] > TOUCHING_FRICTION:
+        if model == COULOMB or contacts.gap[i] > TOUCHING_FRICTION * unit:
             continue
         if model != NO_SLIP and friction.viscous[pair] == 0.0:
             continue

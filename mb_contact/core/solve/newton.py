@@ -38,7 +38,7 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, UNILATERAL
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, RESIDUAL, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
@@ -92,7 +92,7 @@ def _is_ray(P, b0, b1, c0, c1):
         moved += d[i] * P.work.du[i]
         size += d[i] * d[i] * P.blocks.D[i]
         against += d[i] * P.q[i]
-    if not (against < 0.0 and abs(moved) <= min(RAY_STILL * size, -against * np.sqrt(size) / RAY_FAR)):
+    if not (against < 0.0 and abs(moved) <= min(RAY_STILL * size, -against * np.sqrt(size) / (RAY_FAR * P.unit[RESIDUAL]))):
         return False
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
 
@@ -156,7 +156,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
     copy_rows(first, last, P.r, k.best)
     copy_rows(first, last, P.r, k.anchor)
     steps = 0
-    near_by = now < PROBE_FROM
+    near_by = now < PROBE_FROM * P.unit[RESIDUAL]
     known = known and not near_by
     if (known or near_by) and budget > 0:
         steps = 1
@@ -174,7 +174,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
         else:
             now = evaluate(P, b0, b1, c0, c1, k.best)
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
-    if by_nodes and known and now < PROBE_FROM:
+    if by_nodes and known and now < PROBE_FROM * P.unit[RESIDUAL]:
         eps = NEAR_EPS
     rise = FAST_RISE if warm and b1 - b0 < LARGE else RISE
     rho = RHO
@@ -210,7 +210,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
             eps = min(eps, max(part * eps, max(NEAR_EPS, floor)))
         elif near <= 0.5 * at_anchor and now < 10.0 * at_anchor:
             eps = min(eps, max(0.1 * eps, max(LEAST_EPS, floor)))
-            if now < JUMP_FROM and enough <= tolerance:  # else what runs on is rounding
+            if now < JUMP_FROM * P.unit[RESIDUAL] and enough <= tolerance:  # else what runs on is rounding
                 room = _room(P, b0, b1)
                 for i in range(first, last):
                     k.rest[i] = P.r[i] + room * (P.r[i] - k.anchor[i])

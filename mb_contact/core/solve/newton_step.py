@@ -16,7 +16,7 @@ from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_nodes import apply_nodes, factor_nodes, substitute_nodes
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT, RESIDUAL, SPEED
 
 FIRST_EPS = 1e-3  #: weight of the first anchored problem
 GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies
@@ -124,7 +124,7 @@ def first_step(P, b0, b1, c0, c1, used):
     eps = FIRST_EPS if P.face[0] == BY_BODIES else GUESS_EPS
     for b in range(b0, b1):
         n = P.blocks.start[b]
-        has_state = r[n] != 0.0 or abs(k.before[n]) > STILL
+        has_state = r[n] != 0.0 or abs(k.before[n]) > STILL * P.unit[SPEED]
         copy_rows(n, P.blocks.start[b + 1], k.before if has_state else P.u, k.w)
     linearise(P.blocks, r, k.w, eps, RHO, b0, b1, k.c, k.G)
     for i in range(first, last):
@@ -164,7 +164,7 @@ def take_step(P, b0, b1, c0, c1, eps, used):
         u[i] += du[i]
     if P.face[0] != BY_ROWS:
         now = residual(P.blocks, r, u, b0, b1)
-        if now > (CLOSER if refined else CLOSE):
+        if now > (CLOSER if refined else CLOSE) * P.unit[RESIDUAL]:
             return now
     return evaluate(P, b0, b1, c0, c1, r)
 

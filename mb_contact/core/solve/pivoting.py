@@ -26,7 +26,7 @@ from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, pivot
 from mb_contact.core.solve.laws import friction_group, group_point
 from mb_contact.core.solve.newton_step import apply_operator, copy_rows, evaluate
-from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, UNILATERAL, UNKNOWNS
+from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, RESIDUAL, UNILATERAL, UNKNOWNS
 
 DIRECTIONS, FEWER = 8, 4  #: vertices of a polygon, and where that is too much
 PIVOTS = 1.5  #: at most so many for each unknown
@@ -124,7 +124,7 @@ def start_elsewhere(P, b0, b1, c0, c1, small):
         if turn == 0 or now < least:
             least = now
             copy_rows(first, last, P.r, best)
-        if least <= NEAR or n > UNKNOWNS:
+        if least <= NEAR * P.unit[RESIDUAL] or n > UNKNOWNS:
             break
         soft = SOFT if turn + 2 == TURNS else soft
     if now != least:

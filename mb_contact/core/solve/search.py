@@ -18,7 +18,7 @@ from mb_contact.core.solve.newton import LARGE, NO_MOTION, OVER_BUDGET, SOLVED, 
 from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate
 from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
-from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS, RESIDUAL
 
 RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
 CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
@@ -113,7 +113,7 @@ def _from_starts(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             budget += used
         jammed, elsewhere, known = jammed or shown, shown or not (small and elsewhere), False
         if elsewhere:
-            creeps = not (shown or centred) and least <= CREEPS
+            creeps = not (shown or centred) and least <= CREEPS * P.unit[RESIDUAL]
             pivoted = small and not (creeps or (shown and pivoted)) and fits(P, b0, b1)
             if pivoted or shown or centred:
                 start_elsewhere(P, b0, b1, c0, c1, pivoted)

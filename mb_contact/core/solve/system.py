@@ -37,6 +37,9 @@ BLOCKS = 0  #: entries of System.count
 ROWS = 1
 ISLANDS = 2
 
+RESIDUAL = 0  #: entries of System.unit
+SPEED = 1
+
 
 class Blocks(NamedTuple):
     """The rows' partition and their laws; R rows in B blocks."""
@@ -184,6 +187,7 @@ class System(NamedTuple):
     dictionary: Dictionary
     nodes: Nodes
     work: Vectors
+    unit: Annotated[Reals, 2]  #: by which the method's own residuals and velocities are multiplied (``model/units.py``)
     report: Annotated[Reals, "B", 3]  #: status, Newton steps and residual of each island
 
 
@@ -218,7 +222,7 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False
     return allocate(
         System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows), S=np.ones(rows)), bodies=parts,
         factors=make_factors(dense, size["C"], 0, 0), nodes=allocate(Nodes, **more), work=allocate(Vectors, **size),
-        dictionary=allocate(Dictionary),
+        dictionary=allocate(Dictionary), unit=np.ones(2),
     )  # fmt: skip
 
 

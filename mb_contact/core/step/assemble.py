@@ -13,7 +13,17 @@ from mb_contact.core.constraints.joint_friction import bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
-from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DRIVEN, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
+from mb_contact.core.handle import (
+    DRIFT_RATE,
+    DRIFT_STEP,
+    DRIVEN,
+    DT,
+    FACE_GAP,
+    PUSH_RATE,
+    PUSH_SPEED,
+    SLIP_SPEED,
+    UNIT_LENGTH,
+)
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import HALVES, draft_contacts
 from mb_contact.core.step.exchange import start_again
@@ -50,7 +60,7 @@ def assemble(h):
     bound_friction(h.tree, h.joints, h.closures, dt, h.bil)
     if h.hinges.body.shape[0] > 0:
         hinge_forces(h.hinges, h.kin, h.v, dt, 0.5 * dt * h.friction.model[HALVES], h.rows, h.loop.error, h.bil)
-    draft_contacts(h.draft, h.contacts, h.friction, dt)
+    draft_contacts(h.draft, h.contacts, h.friction, dt, h.settings[UNIT_LENGTH])
     for i in range(h.v.shape[0]):
         h.draft.damping[i] = h.work.implicit[i]
     n_rows = rows_in_use(h)
@@ -79,7 +89,7 @@ def _shift_offsets(h, dt, push_rate):
         h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
-    level_offsets(h.contacts, dt, (1.0 - push_rate) / dt, h.settings[FACE_GAP], h.rows.offset)
+    level_offsets(h.contacts, dt / h.settings[UNIT_LENGTH], (1.0 - push_rate) / dt, h.settings[FACE_GAP], h.rows.offset)
     for row in range(3 * h.contacts.count[0], h.blocks.rows[0]):
         dof = h.rows.dof[row]
         if dof >= 0 and h.rows.bound[row] <= UPPER:

@@ -38,7 +38,7 @@ from mb_contact.core.collision.meeting import (
 )
 from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
-from mb_contact.core.handle import DT
+from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.exchange import exchange, forget, leave_out
 from mb_contact.core.step.need import (
@@ -143,7 +143,7 @@ def _is_asked(h, pair, i):
     if kind > SHAPE_PLANE:
         return False
     if kind == SHAPE_PLANE and (
-        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= -SLOW
+        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= -SLOW * h.settings[UNIT_SPEED]
     ):
         return False
     for k in range(h.need.info[COUNT]):
@@ -263,7 +263,7 @@ def _looked(h, k):
     if verdict == ASKED_FIRST:
         need.verdict[k] = STANDS if is_plain(h, need.first[k], n, s) else OUT
         return True
-    back, time, depth = need.back, need.motion.time, TOUCHING + sunken(h, pair)
+    back, time, depth = need.back, need.motion.time, TOUCHING * h.settings[UNIT_LENGTH] + sunken(h, pair)
     touches = need.info[TOUCHES] != 0  # and is at the moment before its overlap
     found = look(h.geoms, pair, need.motion, need.poses, n, s, 0.0 if touches else depth)
     if found == GO_ON and need.info[LOOKED] < LOOKS:

@@ -12,7 +12,7 @@ stays that bound.  Of contacts that hardly move their rows tell the end.
 import math
 
 from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
-from mb_contact.core.handle import DT
+from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import COUNT, MEAN, NO_SHAPES, OUT, pose_of_shape, verdict_on
 from mb_contact.core.tree.spatial import vector
@@ -50,13 +50,13 @@ def measure_end(h):
 @kernel
 def _hardly_moves(h, first, last):
     """(Whether a pair's contacts have moved so little that their rows tell the end, the least gap they tell [m])."""
-    dt, least = h.settings[DT], math.inf
+    dt, unit, least = h.settings[DT], h.settings[UNIT_LENGTH], math.inf
     if h.need.rule[MEAN] != 0.0 or h.sol.solved[0] == 0:
         return False, least
     for i in range(first, last):
         change = dt * (h.sol.u[3 * i] - h.rows.offset[3 * i])
         moved = max(abs(change), dt * max(abs(h.sol.u[3 * i + 1]), abs(h.sol.u[3 * i + 2])))
-        if moved > STILL or h.contacts.gap[i] + change < -ROUNDED:
+        if moved > STILL * unit or h.contacts.gap[i] + change < -ROUNDED * unit:
             return False, least
         least = min(least, h.contacts.gap[i] + change)
     return True, least
@@ -71,7 +71,7 @@ def _measure_pair(h, pair, i):
         return
     _place(h, pair)
     s = separation_along(geoms, h.need.poses, x, y, vector(h.contacts.normal, i))
-    if s >= -ROUNDED:
+    if s >= -ROUNDED * h.settings[UNIT_LENGTH]:
         h.work.record[END_GAP] = min(h.work.record[END_GAP], s)
     elif s < h.work.record[END_GAP]:  # otherwise another pair is nearer, or deeper, whatever the narrow phase says
         _ask_pair(h, pair, s)
@@ -93,7 +93,7 @@ def _ask_pair(h, pair, bound):
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE and ask(geoms, pair, poses) == 0:
         s = max(s, separation_along(geoms, poses, x, y, vector(poses.witness, 0)))
-        if s < poses.witness[0, 3] - CLOSE:  # the engine's normal is lost, as where shapes just touch
+        if s < poses.witness[0, 3] - CLOSE * h.settings[UNIT_LENGTH]:  # the engine's normal is lost, as where shapes just touch
             s = poses.witness[0, 3]
     elif max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE:
         if s > -math.inf:
@@ -101,7 +101,7 @@ def _ask_pair(h, pair, bound):
         return
     if -math.inf < s < out[END_GAP]:
         out[END_GAP] = s
-        if s < -ROUNDED - _second_order(h, pair):
+        if s < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, pair):
             out[DEEPEST_PAIR] = pair
 
 

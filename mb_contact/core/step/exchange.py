@@ -6,7 +6,7 @@
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import normal_velocity
-from mb_contact.core.handle import TIED
+from mb_contact.core.handle import TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.draft import COULOMB, MODEL
 from mb_contact.core.step.need import (
@@ -112,7 +112,7 @@ def leave_out(h):
         return False
     _begin_round(h)
     _note(need)
-    info[TRIED], fastest = 1, 1.0
+    info[TRIED], fastest = 1, h.settings[UNIT_SPEED]
     for i in range(rows_in_use(h)):
         fastest = max(fastest, abs(h.sol.q[i]))
     for i in range(h.contacts.count[0]):

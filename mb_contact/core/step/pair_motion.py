@@ -12,6 +12,7 @@ from mb_contact.core.collision.meeting import (
     place_pair,
     set_motion,
 )
+from mb_contact.core.handle import UNIT_LENGTH
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import (
     ASKED_FIRST,
@@ -62,7 +63,7 @@ def first_look(h, k):
 @kernel
 def _way(h, pair):
     """Most by which two shapes can move against each other in the step [m]."""
-    return max(relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]), LEAST_WAY)
+    return max(relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]), LEAST_WAY * h.settings[UNIT_LENGTH])
 
 
 @kernel
@@ -114,7 +115,7 @@ def sunken(h, pair):
             c, d = h.geoms.body[h.geoms.pairs[other, 0]], h.geoms.body[h.geoms.pairs[other, 1]]
             if (a != WORLD and (a == c or a == d)) or (b != WORLD and (b == c or b == d)):
                 deepest = -h.contacts.gap[i]
-    return min(deepest, SUNKEN)
+    return min(deepest, SUNKEN * h.settings[UNIT_LENGTH])
 
 
 @kernel

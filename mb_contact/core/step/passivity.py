@@ -20,6 +20,7 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST
+from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.step.closing import refresh
@@ -70,7 +71,7 @@ def remove_contact_gains(h, contact_work):
         if h.tree.root[k] == k:
             work.group_gain[_group_of(h, k)] += contact_work[k]
     for r in range(0, 3 * h.contacts.count[0], 3):
-        pushed = h.sol.r[r] * max(CREEP, h.work.row_bias[r // 3, 0] - h.rows.offset[r])
+        pushed = h.sol.r[r] * max(CREEP * h.settings[UNIT_SPEED], h.work.row_bias[r // 3, 0] - h.rows.offset[r])
         k = h.rows.body_a[r] if h.rows.body_a[r] >= 0 else h.rows.body_b[r]
         if k >= 0:
             work.group_gain[_group_of(h, k)] -= pushed

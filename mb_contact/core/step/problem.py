@@ -12,7 +12,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, PUSH_RATE, TIED, TOLERANCE, TWICE
+from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, PUSH_RATE, TIED, TOLERANCE, TWICE, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.assemble import (
     assemble_by_bodies,
@@ -293,7 +293,7 @@ def level(h):
 @kernel
 def _level(h, P, island):
     """Take gaps and penetrations of at most ``TOUCHING_JAMMED`` for none; False where no push-out was dropped."""
-    return _drop_push_out(h, P, island, h.settings[PUSH_RATE] * TOUCHING_JAMMED / h.settings[DT])
+    return _drop_push_out(h, P, island, h.settings[PUSH_RATE] * TOUCHING_JAMMED * h.settings[UNIT_LENGTH] / h.settings[DT])
 
 
 @kernel
@@ -304,7 +304,7 @@ def _drop_push_out(h, P, island, most):
     It is so for all contacts that touch only if gaps below TOUCHING_JAMMED are none here.
     """
     found = False
-    least = TOUCHING_JAMMED / h.settings[DT]
+    least = TOUCHING_JAMMED * h.settings[UNIT_LENGTH] / h.settings[DT]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
         if P.immobile[i] != 0:
             continue

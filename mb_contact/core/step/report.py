@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, SPEED, VELOCITY
-from mb_contact.core.handle import IMPACT_SPEED
+from mb_contact.core.handle import IMPACT_SPEED, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
 from mb_contact.core.solve.draft import DIRECTIONS
@@ -140,6 +140,6 @@ def report(h):
                 angle = 2.0 * np.pi * d / n_f
                 sigma = max(sigma, -(np.cos(angle) * x + np.sin(angle) * y))
         out[i, SLIDING] = sigma
-        out[i, STATE] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if sigma > STILL else STICK)
+        out[i, STATE] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if sigma > STILL * h.settings[UNIT_SPEED] else STICK)
         out[i, PAIR] = h.contacts.pair[i]
         out[i, FEATURE] = h.contacts.feature[i]

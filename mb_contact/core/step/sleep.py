@@ -15,7 +15,7 @@ written; by another gravity or length of the step all wake.
 """
 
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.handle import DT, TOLERANCE
+from mb_contact.core.handle import DT, TOLERANCE, UNIT_FORCE, UNIT_SPEED
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.draft import leader_of
@@ -82,7 +82,7 @@ def watch_rest(h):
     for i in range(h.v.shape[0]):
         if exact and h.v[i] != s.v[i]:
             s.moved[s.of_v[i]] = 1
-        if not abs(h.v[i]) <= SLOW:
+        if not abs(h.v[i]) <= SLOW * h.settings[UNIT_SPEED]:
             s.slow[s.of_v[i]] = 0.0
     for i in range(h.q.shape[0]):
         if s.moved[s.of_q[i]] == 1:
@@ -235,9 +235,9 @@ def _wake(h, t):
 
 
 @kernel
-def _differs(now, then, exact):
+def _differs(now, then, exact, unit):
     """Whether a force is another than it was."""
-    return now != then if exact else not abs(now - then) <= SAME * max(abs(then), NO_FORCE)
+    return now != then if exact else not abs(now - then) <= SAME * max(abs(then), NO_FORCE * unit)
 
 
 @kernel
@@ -260,14 +260,14 @@ def _wake_changed(h):
         t = s.of_v[i]
         if s.state[t] == AWAKE:
             continue
-        other = h.v[i] != s.v[i] or _differs(h.effort[i], s.effort[i], exact)
+        other = h.v[i] != s.v[i] or _differs(h.effort[i], s.effort[i], exact, h.settings[UNIT_FORCE])
         if other or h.joints.target[i] != s.target[i] or h.joints.target_rate[i] != s.target_rate[i]:
             _wake(h, t)
             woken = True
     for k in range(s.external.shape[0]):
         t = h.draft.tree[k]
         for a in range(6 if s.state[t] != AWAKE else 0):
-            if _differs(h.work.external[k, a], s.external[k, a], exact):
+            if _differs(h.work.external[k, a], s.external[k, a], exact, h.settings[UNIT_FORCE]):
                 _wake(h, t)
                 woken = True
                 break

@@ -334,7 +334,7 @@ class FrictionSystem:
             self.n_rows, self.v_dot, self.v_free, self.eq.V, self.eq.q,
         )  # fmt: skip
         gap = self.contacts.gap
-        self.offset = np.array([gap_velocity(g, dt, PUSH_OUT_RATE, PUSH_OUT_VELOCITY) for g in gap])
+        self.offset = np.array([gap_velocity(g, dt, PUSH_OUT_RATE, PUSH_OUT_VELOCITY, 1.0) for g in gap])
         self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
         self.eq.q[: self.b] -= self.bilateral.target
 

@@ -257,7 +257,7 @@ class StepProblem:
     def _push(self, gap, what):
         if not np.isfinite(gap):
             raise InputError(f"{what}: the gap must be finite, got {gap}")
-        return gap_velocity(float(gap), self.dt, *self._rates[1:])
+        return gap_velocity(float(gap), self.dt, *self._rates[1:], 1.0)
 
     def _drift(self, body, on):
         """on . phi* a of one side of some rows."""

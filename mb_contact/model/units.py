@@ -1,0 +1,80 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""In which units the tolerances of a scene are meant: 1 for ordinary sizes, so that small and large scenes behave alike.
+
+Gaps that count as touching, speeds that count as rest, residuals that count as solved are numbers in SI units that suit
+bodies of millimetres to metres.  A scene of other sizes has them in the power of a thousand that is nearest to its
+bodies: a copy of a scene in millimetres or micrometres then takes the same decisions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, WORLD, Tree
+
+STEP = 1000.0  #: units are powers of it
+SIZE, LEAST_SIZE, MOST_SIZE = 0.1, 3e-3, 50.0  #: of a body in the middle of the ordinary, and the bounds of that [m]
+LEAST_MASS, MOST_MASS = 1e-5, 1e5  #: bounds of the ordinary [kg]
+TIME_STEP, LEAST_STEP, MOST_STEP = 1e-3, 1e-5, 0.1  #: the same of time steps [s]
+GRAVITY = 9.81  #: [m/s^2]
+
+
+class Units(NamedTuple):
+    """By what tolerances are multiplied.
+
+    Examples
+    --------
+    >>> mb.build_world(mb.Scene()).units
+    Units(length=1.0, speed=1.0, force=1.0, residual=1.0)
+    """
+
+    length: float = 1.0  #: [m]
+    speed: float = 1.0  #: [m/s]
+    force: float = 1.0  #: [N]
+    residual: float = 1.0  #: [sqrt(N s m/s)]
+
+
+def scene_units(shapes: Sequence, tree: Tree, gravity: Sequence[float], time_step: float) -> Units:
+    """The units of a scene: those of the middle of its least and its largest moving body.
+
+    Parameters
+    ----------
+    shapes : sequence of Geometry
+    tree : Tree
+    gravity : (3,)
+        [m/s^2]
+    time_step : float
+        [s]
+
+    Returns
+    -------
+    Units
+    """
+    sizes = [2.0 * max(s.size) for s in shapes if s.body != WORLD and s.kind not in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD)]
+    size = _middle(sizes or np.linalg.norm(tree.p_joint, axis=1))
+    length = 1.0 if LEAST_SIZE <= size <= MOST_SIZE else _power(size / SIZE)
+    mass, fall = _middle(tree.mass), math.hypot(*gravity)
+    if length == 1.0 and LEAST_MASS <= mass <= MOST_MASS and LEAST_STEP <= time_step <= MOST_STEP:
+        return Units()
+    time = math.sqrt(length * GRAVITY / fall) if fall > 0.0 else time_step / TIME_STEP
+    if length == 1.0 and LEAST_STEP <= time_step <= MOST_STEP:
+        time = 1.0
+    speed, mass = length / time, _power(mass)
+    return Units(length, speed, mass * speed / time, math.sqrt(mass) * speed)
+
+
+def _middle(values):
+    """Geometric mean of the least and the largest value above zero; 1 of none."""
+    values = [float(value) for value in values if value > 0.0]
+    return math.sqrt(min(values)) * math.sqrt(max(values)) if values else 1.0
+
+
+def _power(value):
+    """The nearest power of STEP."""
+    return STEP ** round(math.log(value, STEP))
