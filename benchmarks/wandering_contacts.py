@@ -203,10 +203,10 @@ def main():
     parser.add_argument("--cost", action="store_true", help="times of a step instead")
     options = options_of(parser, seconds=0.02)
     if options.cost:
-        print("us a step, and over Euler's" + "".join(f"{name:>16s}" for name in INTEGRATORS))
+        print("us a step, and over Euler's" + "".join(f"{name:>20s}" for name in INTEGRATORS))
         for name, make in {**BODIES, **{name: library(name) for name in LIBRARY}}.items():
             times = cost(make, 1 if options.quick else 25)
-            print(f"{name:27s}" + "".join(f"{t:9.1f} ({t / times[0]:.2f})" for t in times), flush=True)
+            print(f"{name:27s}" + "".join(f"{t:13.1f} ({t / times[0]:.2f})" for t in times), flush=True)
         return
     if options.random:
         print(f"{options.random} random scenes, 1 s at 1 ms: worst over the scenes, parts of the energy at the start")
