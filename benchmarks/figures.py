@@ -243,10 +243,10 @@ def main():
             continue
         begin = time.monotonic()
         code, output, _, errors = (0, options.output.read_text(), None, "") if options.output else run(command)
-        found = check(command, marks, output, options.write)
+        found = check(command, marks, output, options.write and code == 0)
         print(f"{command}: exit code {code}, {len(found)} figures differ, {time.monotonic() - begin:.0f} s", flush=True)
         print("".join(f"  {line}\n" for line in found) + (errors if code else ""), end="", flush=True)
-        failed += bool(code or (found and not options.write))
+        failed += bool(code or (found and not options.write))  # a program that fails leaves the pages as they are
     return 1 if failed else 0
 
 
