@@ -20,9 +20,15 @@ from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Vel
 LAWS = ((0.0, "anitescu_potra"), (0.5, "papers"), (0.5, "anitescu_potra"), (1.0, "papers"), (1.0, "anitescu_potra"))
 
 
+def head(*columns):
+    """The first lines of a table in Markdown."""
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+
+
 def pendulum(options):
     """First impact of the 12 m pendulum in the event scheme (RK4 between events, 1 ms)."""
-    print("links | t [s] | body | v_n [m/s] | E before | eps 0 | 0.5 papers | 0.5 A-P | 1 papers | 1 A-P")
+    head("links", "t [s]", "body", "v_n [m/s]", "before", "ε = 0", "0.5 papers", "0.5 Anitescu–Potra", "1 papers",
+         "1 Anitescu–Potra")
     for links in options.links:
         chain = mb.pendulum(links, "first_impact")
         row = []
@@ -38,13 +44,14 @@ def pendulum(options):
         first = events[0]
         energies = " | ".join(f"{energy:.6f}" for energy in row)
         where = first.links[0][0].removeprefix("link_")
-        print(f"{links} | {first.time:.9f} | {where} | {first.speeds[0]:.6f} | {first.energy_before:.6f} | {energies}")
+        at = f"| {links} | {first.time:.9f} | {where} | {first.speeds[0]:.6f}"
+        print(f"{at} | {first.energy_before:.6f} | {energies} |")
 
 
 def ball(_options):
     """Apexes and rest of a ball dropped from 1 m with eps = 0.5, beside eps^2k h and 3 sqrt(2 h / g)."""
     rest = 3.0 * np.sqrt(2.0 / 9.81)
-    print("scheme, integrator, step | relative error of apex 1 | 2 | 3 | last impact - exact rest [s] | impacts")
+    head("scheme, integrator, step", "error of apex 1", "2", "3", "last impact − exact rest [s]", "impacts")
     for scheme, integrator, dt in (
         ("time_stepping", "semi_implicit_euler", 1e-3), ("time_stepping", "rk4", 1e-3),
         ("time_stepping", "semi_implicit_euler", 1e-4), ("event", "rk4", 1e-3), ("event", "rk4", 1e-2),
@@ -64,12 +71,12 @@ def ball(_options):
                 arcs[-1] = abs(sim.v[5]), sim.q[2] - 0.1 + sim.v[5] ** 2 / (2.0 * 9.81)
         apexes = [apex for _, apex in arcs]
         errors = " | ".join(f"{apexes[k] / 0.25 ** (k + 1) - 1.0:+.1e}" for k in range(3))
-        print(f"{scheme}, {integrator}, {dt:g} s | {errors} | {events[-1].time - rest:+.1e} | {len(events)}")
+        print(f"| {scheme}, {integrator}, {dt:g} s | {errors} | {events[-1].time - rest:+.1e} | {len(events)} |")
 
 
 def cradle(_options):
     """Velocities of five touching balls after the first arrives at 1 m/s, eps = 1."""
-    print("simultaneous_impacts, law | velocities [m/s] | impacts | energy after / before")
+    head("simultaneous_impacts, law", "velocities after [m/s]", "impacts", "energy after / before")
     for order in ("all", "sequential"):
         for law in ("anitescu_potra", "newton"):
             row = tuple(
@@ -83,7 +90,8 @@ def cradle(_options):
             ))  # fmt: skip
             events = [event for _ in range(3) for event in sim.step().events]
             v = " ".join(f"{x:+.3f}" for x in sim.v.reshape(-1, 6)[:, 3])
-            print(f"{order}, {law} | {v} | {len(events)} | {events[-1].energy_after / events[0].energy_before:.6f}")
+            kept = events[-1].energy_after / events[0].energy_before
+            print(f"| {order}, {law} | {v} | {len(events)} | {kept:.6f} |")
 
 
 def cost(options):

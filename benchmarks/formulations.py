@@ -99,6 +99,7 @@ def states(count, unique, driven):
     print(f"{'':8}{'own':>9}" + "".join(f"{name:>9}" for name in TABLE))
     for name, row in zip(TABLE, tally.cross):
         print(f"{name:8}{tally.own[name]:9.1e}" + "".join(f"{x:9.1e}" for x in row))
+    print(f"worst of all: {worst:.1e}")
     print("\nlargest relative difference of theta_dot+ between formulations")
     for kind, value in tally.speed.items():
         print(f"  {kind:<14}{value:9.1e}  ({tally.kinds[kind]} states)")

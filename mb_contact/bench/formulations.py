@@ -105,7 +105,7 @@ def run_bench(
             f"{title:<8}{equation:<18}{formulation.size:>6}{filled:>10}"
             f"{1e6 * setup:>11.0f}{1e6 * solve:>10.0f}{solution.pivots:>8}{solution.certificate.worst:>13.1e}"
         )
-    print(f"least of {repeats}; the description of the step, shared by all: {1e6 * shared:.0f} us")
+    print(f"\nleast of {repeats}; the description of the step, shared by all: {1e6 * shared:.0f} us")
     worst = max(np.abs(s.v_next - rows[0][2].v_next).max() for _, _, s, _, _ in rows)
     print(f"velocities after the step differ by {worst:.1e} at most")
     print_orders(links, {name: title for name, (title, _) in TABLE.items()}, n_f, repeats)

@@ -15,7 +15,7 @@ from paths import BENCHMARKS, ROOT
 
 PAGES = ROOT / "docs" / "measurements"
 #: pages of programs that write them themselves
-OTHERS = {"index", "fidelity", "menagerie", "urdf_files"}
+OTHERS = {"index", "by_hand", "fidelity", "menagerie", "urdf_files"}
 
 
 @pytest.fixture(scope="module")
