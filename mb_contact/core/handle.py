@@ -28,8 +28,9 @@ from mb_contact.types import Closures, Contacts, Gears, Geoms, Hinges, JointForc
 
 #: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
 #: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s], gap of
-#: which all points of a face are loaded [m]
-DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP = range(6)
+#: which all points of a face are loaded [m]; parts of the energy in motion from which what a step gains is taken out of
+#: it again, and from which the step itself is taken again
+DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP, GAIN_LEFT, GAIN_MOST = range(8)
 #: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows,
 #: 1 where a step that has solved its problem solves it again, 1 where equality rows that nearly follow others are tied
 TOLERANCE, BUDGET, ONLY_ROWS, TWICE, TIED = range(5)
@@ -50,7 +51,7 @@ class StepArrays(NamedTuple):
     tree: Tree
     geoms: object  #: GeomsHandle
     gravity: Annotated[Reals, 3]
-    settings: Annotated[Reals, 6]
+    settings: Annotated[Reals, 8]
     q: Annotated[Reals, "nq"]
     v: Annotated[Reals, "N"]
     effort: Annotated[Reals, "N"]  #: commanded

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mb_contact.checks import Floats
 from mb_contact.core.workspace import (
+    BY_EULER,
     COLUMNS,
     DEEPEST_PAIR,
     FEATURE,
@@ -26,6 +27,7 @@ from mb_contact.core.workspace import (
     PAIRS_HELD,
     PAIRS_MET,
     PAIRS_PASSED,
+    PIECES,
     POINT,
     POINTS,
     RELEASED,
@@ -36,7 +38,9 @@ from mb_contact.core.workspace import (
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
-STILL = 1e-10  #: slip speeds up to this are zero [m/s]
+
+#: numbers of a record that are counts
+COUNTS = (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD, PIECES, BY_EULER)
 
 CONTACT_DTYPE = np.dtype(
     [
@@ -94,6 +98,8 @@ class Certificate(NamedTuple):
     pairs_met: int = 0  #: pairs with a gap that had the contact of the moment at which they meet in the step
     pairs_passed: int = 0  #: pairs that this step's first solution held back, and that pass without touching
     pairs_held: int = 0  #: pairs about which no decision was found: held back by the contact of the step's start
+    pieces: int = 1  #: in which the step was taken: more than one where as a whole it would have made energy
+    by_euler: int = 0  #: of these, by Euler's rule and with the rest of their gain taken out of the motion
 
     @property
     def residual(self) -> float:
@@ -159,7 +165,7 @@ class Step:
     ----------
     time : float
         After the step [s].
-    numbers : ndarray (30 + 14 k,)
+    numbers : ndarray (32 + 14 k,)
         ``record`` of core.workspace.StepWork: those of the certificate, then rows of core.step.report, one a contact.
         Certificate and contacts are made of it when somebody asks for them.
     solver_names : sequence of str
@@ -199,7 +205,7 @@ class Step:
         """
         values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
-        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD):
+        for count in COUNTS:
             values[count] = int(values[count])
         pair = int(values[DEEPEST_PAIR])
         values[DEEPEST_PAIR] = ", ".join(self._pair_links[pair]) if pair >= 0 else ""
