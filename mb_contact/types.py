@@ -84,11 +84,12 @@ LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
 STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
 SYSTEM_TOO_SMALL = 7  #: not an error: the contact problem needs larger workspaces
 ASK_ENGINE = 8  #: not an error: the collision engine has to answer for some pairs first
-IN_PARTS = 9  #: not an error: an impact or fast motion, for which the step is taken in parts
+IN_PARTS = 9  #: not an error: an impact, for which the step is taken in parts
 ASK_AT_END = 10  #: not an error: the same, for poses at the end of the step
 LOOP_LOST = 11  #: the loops of an aggregate cannot be closed where a step ends
 CONTACTS_CHANGED = 12  #: not an error: solve again, with other contacts of pairs that pass or meet otherwise
 ASK_ON_WAY = 13  #: not an error: the engine has to answer for poses on the way through the step
+GAINED_ENERGY = 14  #: not an error: the step would make energy and is taken again in shorter pieces
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 

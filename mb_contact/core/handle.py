@@ -28,9 +28,13 @@ from mb_contact.types import Closures, Contacts, Gears, Geoms, Hinges, JointForc
 
 #: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
 #: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s], gap of
-#: which all points of a face are loaded [m]; and by what tolerances in m, m/s and N are multiplied, 1 in scenes of
-#: ordinary sizes (``model/units.py``)
-DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP, UNIT_LENGTH, UNIT_SPEED, UNIT_FORCE = range(9)
+#: which all points of a face are loaded [m]; by what tolerances in m, m/s and N are multiplied, 1 in scenes of ordinary
+#: sizes (``model/units.py``); parts of the energy in motion from which what a step gains is taken out of it again, and
+#: from which the step itself is taken again
+(
+    DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP, UNIT_LENGTH, UNIT_SPEED, UNIT_FORCE, GAIN_LEFT,
+    GAIN_MOST,
+) = range(11)  # fmt: skip
 #: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows,
 #: 1 where a step that has solved its problem solves it again, 1 where equality rows that nearly follow others are tied
 TOLERANCE, BUDGET, ONLY_ROWS, TWICE, TIED = range(5)
@@ -51,7 +55,7 @@ class StepArrays(NamedTuple):
     tree: Tree
     geoms: object  #: GeomsHandle
     gravity: Annotated[Reals, 3]
-    settings: Annotated[Reals, 9]
+    settings: Annotated[Reals, 11]
     q: Annotated[Reals, "nq"]
     v: Annotated[Reals, "N"]
     effort: Annotated[Reals, "N"]  #: commanded

@@ -15,7 +15,7 @@ from mb_contact.types import CLOSURE_ROWS, JOINT_ROWS, Closures, Gears
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
 WORK_DONE, ENERGY_START = range(2)  #: of StepWork.sums
-GAINED, PUSHED_OUT, UNLAWFUL, REMOVED = range(4)  #: of StepWork.contact_energy
+GAINED, PUSHED_OUT, UNLAWFUL, REMOVED, TOLD = range(5)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
 #: of Sleep.rule: 1 where trees may sleep, way that counts as rest [m, rad] and the time that it has to last [s]
@@ -29,8 +29,8 @@ GAP, SLIDING, STATE, PAIR, FEATURE, COLUMNS = range(9, 15)  #: and one each
     COMPLEMENTARITY, INFEASIBILITY, CONE_VIOLATION, PENETRATION, SOLVER, NEWTON_STEPS, POINTS, ENERGY, BALANCE,
     KINETIC_ENERGY, CONTACT_ENERGY, PUSH_OUT, CONTACT_ERROR, ENERGY_GAINED, ENERGY_REMOVED, LOOP_RESIDUAL,
     LOOP_VELOCITY, CLOSURE_ERROR, LOOP_ROWS, RAY, RAY_GAIN, TIME_STEPPED, RELEASED, END_GAP, DEEPEST_PAIR, PAIRS_MET,
-    PAIRS_PASSED, PAIRS_HELD, TIED_ROWS, TIED_RESIDUAL, WORK, LANDINGS, HEAD,
-) = range(33)  # fmt: skip
+    PAIRS_PASSED, PAIRS_HELD, TIED_ROWS, TIED_RESIDUAL, PIECES, BY_EULER, WORK, LANDINGS, HEAD,
+) = range(35)  # fmt: skip
 
 
 class Kinematics(NamedTuple):
@@ -315,8 +315,9 @@ class StepWork(NamedTuple):
     contact_impulse: Annotated[Reals, "c", 3]  #: on A, world axes [N s]
     v_next: Annotated[Reals, "N"]
     work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
-    #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion for it [J]
-    contact_energy: Annotated[Reals, 4]
+    #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion, and what the
+    #: step has gained without work [J]
+    contact_energy: Annotated[Reals, 5]
     record: Annotated[Reals, "entries"]  #: numbers of the step, then ``report``, of which it is the memory
     report: Annotated[Reals, "c", COLUMNS]  #: see step.report
     q_start: Annotated[Reals, "nq"]  #: what the step started from

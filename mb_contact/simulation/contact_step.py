@@ -30,6 +30,7 @@ class ContactStep:
     integrator: Any = None  #: class of the integrator that the steps need, where it is not the scene's
     every_collision = False  #: whether every collision has phases of its own, without restitution too
     only_rows = False  #: whether W has to be posed by rows
+    in_pieces = True  #: whether a step may be taken in shorter pieces
 
     def __init__(self, context):
         self.context = context
@@ -39,7 +40,7 @@ class ContactStep:
             rigid = rigid or len(context.couplings.closures.kind) > 0
         self.ties_rows = rigid and scene.solver == "auto"  #: equality rows that nearly follow others are tied to them
         if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
-            context.need_rule[ON] = 0.0
+            context.need_rule[ON], self.in_pieces = 0.0, False
         self._lent = None  #: Impacts for steps of a scene that has none, in which a pair strikes
 
     def allocate(self):
@@ -71,7 +72,7 @@ class ContactStep:
 
         Where it fails, with a status or with an exception of ``solve``, the state is the one before.
         """
-        context, integrator = self.context, self.context.integrator
+        context, integrator, start = self.context, self.context.integrator, self.context.motion()
         if context.impacts is self._lent:  # to an earlier step; or None
             context.impacts = None
         status, impacts = None, context.impacts
@@ -85,7 +86,10 @@ class ContactStep:
             while status == IN_PARTS:  # a pair strikes
                 impacts = context.impacts = context.impacts or self._lend()
                 status = impacts.resolve(handle) or self.impulses(handle)
-            status = status or integrator.hold(handle) or integrator.conclude(handle)
+            work = 0.0 if impacts is None else impacts.work_done
+            status = (
+                status or integrator.hold(handle) or integrator.conclude(handle) or context.accept(start, work)
+            )
         finally:
             if status != OK and impacts is not None:
                 impacts.undo(handle)

@@ -12,6 +12,7 @@ from mb_contact.core.collision.workspace import Motion
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
+from mb_contact.core.integrate.whole import accept
 from mb_contact.core.solve import assemble as _assemble, draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle, spread_rows
 from mb_contact.core.step import step as _step
@@ -32,6 +33,7 @@ FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
 SOLVED = 1e-10  #: natural map of every block that a step asks of its solver [sqrt(N s m/s)]
 NEWTON_STEPS = 400  #: that an island may take
 FULL = 1e-6  #: part of its bound that an impulse of joint friction may lack where the joint slips
+NEVER = 1e300  #: part of an energy that no step gains
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 
 FRICTION_MODELS = {
@@ -78,7 +80,7 @@ class StepContext:
         usual = scene.push_out_velocity == PUSH_OUT_VELOCITY
         push_speed = float(scene.push_out_velocity) * (units.speed if usual else 1.0)
         landing = landing_speed(scene, units.speed)
-        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing, 0.0, *units[:3]])
+        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing, 0.0, *units[:3], NEVER, NEVER])
         self.solver = np.array([SOLVED * units.residual, NEWTON_STEPS, 0.0, 0.0, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions)), 1.0])
@@ -162,6 +164,14 @@ class StepContext:
             ask_engine(self.narrow, self.need.poses)
             status = review(self.handle)
         return status
+
+    def motion(self):
+        """Kinetic and potential energy [J] and the power of gravity [W] of the present state."""
+        return *self.work.energy.tolist(), float(self.work.falling[0])
+
+    def accept(self, start, impacts):
+        """``whole.accept`` of a concluded step from a ``motion``, in which impacts did so much work [J]; a status."""
+        return accept(self.handle, self.integrator.lag, *start, impacts)
 
     def loop_impulses(self):
         """Impulses (loops', friction's and gears' rows,) of the solved problem [N s, N m s], a view."""

@@ -4,8 +4,9 @@
 """Steps from collision to collision (``collision_scheme: event``, J12 section IV): docs/impacts.md.
 
 A step is cut into substeps.  Each starts with the collisions of the moment it starts at, holds the impulses of the
-contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.  The work of a step is
-bounded: after MOST_FLIGHTS its rest is one step of time stepping, which the certificate says.
+contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.  A substep that would
+make energy is halved, and in the end taken by Euler's rule (``pieces.py``).  The work of a step is bounded: after
+MOST_FLIGHTS its rest is one step of Euler's, which the certificate says.
 """
 
 import numpy as np
@@ -15,6 +16,7 @@ from mb_contact.core.impact import events as _events
 from mb_contact.core.step import closing as _closing, step as _step
 from mb_contact.simulation.crossings import SHORTEST, Crossings
 from mb_contact.simulation.gap_watch import GapWatch
+from mb_contact.simulation.pieces import HALVINGS, REFUSED, by_euler, undone_unless_ok
 from mb_contact.simulation.step_sums import StepSums
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
@@ -26,7 +28,7 @@ SAFETY = 2.0  #: of the acceleration that the search for closest approaches reck
 SHRINK = (0.05, 0.9)  #: least and most part of a substep that is left where its paths deviate too far
 GROWTH = 2.0  #: most by which a substep is longer than the one before in a step
 MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a step
-MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of time stepping
+MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of Euler's
 CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
 CORRECTED = 1e-10  #: change of those velocities at which these corrections end [m/s]
 
@@ -64,7 +66,8 @@ class EventScheme:
         self._moves = geoms.body != WORLD
         self._sums = StepSums(context)
         self.flights = 0  #: flows under trial in the last step, each with its gaps: the measure of the step's work
-        self.time_stepped = 0.0  #: end of the last step that was left to time stepping [s]
+        self.told = [0.0, 0, 0]  #: of the last step: time left to Euler's rule [s], pieces, those by Euler's rule
+        self._moved = False  #: whether impacts have changed velocities since the last substep
 
     @property
     def loop_impulse(self):
@@ -73,25 +76,10 @@ class EventScheme:
 
     def run(self, time, dt):
         """One step of length dt [s] from ``time`` on; a status.  Where it is not OK, or raises, all is as before."""
-        context = self._context
-        before, status = [array.copy() for array in self._arrays()], None
         try:
-            status = self._run(time, dt)
+            return undone_unless_ok(self._context, lambda: self._run(time, dt))
         finally:
-            context.dt = dt
-            if status != OK:
-                for array, old in zip(self._arrays(), before):
-                    array[: len(old)] = old  # the arrays of contacts may have grown
-                _closing.refresh(context.handle)
-        return status
-
-    def _arrays(self):
-        """The state, and what a finished step leaves in the workspaces for the next one and for the user."""
-        context, work = self._context, self._context.work
-        return (
-            context.q, context.v, *context.memory,
-            work.geom_impulse, work.joint_effort, work.work_terms, work.contact_energy, work.info,
-        )  # fmt: skip
+            self._context.dt = dt
 
     def _run(self, time, dt):
         done, most = 0.0, dt
@@ -100,48 +88,71 @@ class EventScheme:
         self._stuck[:] = 0
         self._eps[:] = self._context.world.restitution
         self._context.impacts.begin(time)
-        self.flights, self.time_stepped = 0, 0.0
-        while self.flights < MOST_FLIGHTS:
+        self.flights, self.told = 0, [0.0, 0, 0]
+        refused = 0  # substeps one after the other that would have made energy
+        while True:
             rest = dt - done
-            most = self._reckoned(min(rest, most))
-            status = self._find(most) or self._collide(time + done)
-            if status == OK:
-                length, status = self._substep(most)
+            if self.flights >= MOST_FLIGHTS or refused > HALVINGS:
+                length = rest if self.flights >= MOST_FLIGHTS else min(rest, most)
+                status = self._by_euler(time + done, length)
+            else:
+                most = self._reckoned(min(rest, most))
+                status = self._find(most) or self._collide(time + done)
+                if status == OK:
+                    length, status = self._substep(most)
+                if status in REFUSED:
+                    refused += 1
+                    most *= 0.5
+                    continue
             if status != OK:
                 return status
+            self.told[1] += refused > 0 and length > 0.0
             if length == rest:
+                self.told[1] += 1
                 self._publish(dt)
                 return OK
             done += length
             most *= GROWTH
+            if length > 0.0:
+                refused = 0
             if length > SHORTEST:
                 self._stuck[:] = 0
-        return self._give_up(dt, dt - done)
 
-    def _give_up(self, dt, rest):
-        """The rest [s] of a step of dt by time stepping, without restitution; returns a status."""
-        context = self._context
-        self.time_stepped = rest
-        status = self._find(rest)
-        handle, integrator = context.handle, context.integrator
-        status = (
-            status
-            or integrator.free(handle)
-            or context.impacts.stop(handle, self._time + dt - rest)
-            or context.contact_step.impulses(handle)
-            or integrator.hold(handle)
-        )
-        if status == OK:
-            self._conclude(rest)
-            self._publish(dt)
+    def _by_euler(self, time, length):
+        """``length`` [s] from a time on by Euler's rule, without restitution; returns a status."""
+        context, start = self._context, self._motion()
+        impacts, handle = context.impacts, context.handle
+        done = impacts.work_done
+        with by_euler(context):
+            status = (
+                self._find(length)
+                or context.integrator.free(handle)
+                or impacts.stop(handle, time)
+                or context.contact_step.impulses(handle)
+                or self._conclude(length, start, done)
+            )
+        self.told[0] += length
+        self.told[2] += 1
         return status
 
-    def _conclude(self, length):
-        """The state after a substep [s], and its part of the step's sums."""
+    def _motion(self):
+        """``context.motion()``, which the impacts of this moment have changed."""
+        if self._moved:
+            _closing.derive(self._context.handle)
+        self._moved = False
+        return self._context.motion()
+
+    def _conclude(self, length, start, done):
+        """The state after a substep [s] from a ``_motion``, and its part of the step's sums; returns a status.
+
+        ``done`` is the work of this step's impacts before it [J].
+        """
         context = self._context
         context.dt = length
-        context.integrator.conclude(context.handle)
-        self._sums.add(length)
+        status = context.integrator.conclude(context.handle) or context.accept(start, context.impacts.work_done - done)
+        if status == OK:
+            self._sums.add(length)
+        return status
 
     # --- the length of a substep ----------------------------------------------------------------
 
@@ -214,6 +225,7 @@ class EventScheme:
             if last:
                 break
         if happened:
+            self._moved = True
             self._count = self._context.find_candidates()  # what can be reached has changed with the velocities
         return OK
 
@@ -231,6 +243,7 @@ class EventScheme:
         self._flown = False
         status = integrator.free(handle)
         if status == OK and self._context.impacts.reaches_limit(handle, rest):
+            self._moved = True
             return 0.0, self._context.impacts.stop_at_limits(handle, rest)
         solve = context.contact_step.impulses
         for _ in range(1 + CORRECTIONS):
@@ -252,8 +265,7 @@ class EventScheme:
             status = self._fly(rest)
         if status != OK:
             return 0.0, status
-        self._conclude(length)
-        return length, OK
+        return length, self._conclude(length, self._motion(), self._context.impacts.work_done)
 
     def _let_go(self):
         """What an impact of this moment has parted leaves, however slowly: kept, its weight would lift it."""

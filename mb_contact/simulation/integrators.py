@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from mb_contact.core.collision.closed_forms import ASKED
-from mb_contact.core.handle import FACE_GAP, TWICE
+from mb_contact.core.handle import FACE_GAP, GAIN_LEFT, GAIN_MOST, TWICE
 from mb_contact.core.integrate import (
     flow as _flow,
     flow_step as _flow_step,
@@ -55,7 +55,9 @@ class SemiImplicitEuler:
 
     kernel = _step.conclude  #: compiled last of what it needs
     lag = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
-    removes_gains = False  #: by a turn of phi in a step its energy swings by about phi^2: told, and left as it is
+    #: parts of the energy in motion from which gains are taken out, and steps taken again: by a turn of phi in a step
+    #: Euler's energy swings by about phi^2, which is left as it is
+    gains = 1e-4, 1e-2
 
     def __init__(self, context):
         self._kernel = _whole.euler_step if context.N < UNLOCKED else _whole.long_euler_step
@@ -114,7 +116,7 @@ class Flow:
     """
 
     lag = 0.0
-    removes_gains = True  #: what a step gains without work is taken out again
+    gains = 0.0, 1e-4  #: see SemiImplicitEuler; whatever is more than ``whole.PASSIVE`` is taken out
 
     def __init__(self, context, rule, tableau):
         self._context, scene = context, context.scene
@@ -259,7 +261,13 @@ def make_integrator(context):
         raise scene.error("integrator", message)
     if context.contact_step.integrator is not None:
         return context.contact_step.integrator(context)
-    if scene.integrator == "semi_implicit_euler" and scene.collision_scheme != "event":
-        return SemiImplicitEuler(context)
-    _refuse_fast_modes(context)
-    return Flow(context, *FLOWS[scene.integrator])
+    euler = scene.integrator == "semi_implicit_euler" and scene.collision_scheme != "event"
+    if not euler:
+        _refuse_fast_modes(context)
+    integrator = SemiImplicitEuler(context) if euler else Flow(context, *FLOWS[scene.integrator])
+    left, most = integrator.gains
+    if not euler or (context.contact_step.in_pieces and context.motions is None):
+        context.settings[GAIN_LEFT] = left
+    if context.contact_step.in_pieces:
+        context.settings[GAIN_MOST] = most
+    return integrator

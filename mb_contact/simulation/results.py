@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mb_contact.checks import Floats
 from mb_contact.core.workspace import (
+    BY_EULER,
     COLUMNS,
     DEEPEST_PAIR,
     FEATURE,
@@ -26,6 +27,7 @@ from mb_contact.core.workspace import (
     PAIRS_HELD,
     PAIRS_MET,
     PAIRS_PASSED,
+    PIECES,
     POINT,
     POINTS,
     RELEASED,
@@ -37,7 +39,11 @@ from mb_contact.core.workspace import (
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
-STILL = 1e-10  #: slip speeds up to this are zero [m/s]
+
+#: numbers of a record that are counts
+COUNTS = (
+    NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD, TIED_ROWS, PIECES, BY_EULER,
+)  # fmt: skip
 
 CONTACT_DTYPE = np.dtype(
     [
@@ -97,6 +103,8 @@ class Certificate(NamedTuple):
     pairs_held: int = 0  #: pairs about which no decision was found: held back by the contact of the step's start
     tied_rows: int = 0  #: rows of loops and of contacts without slip that were tied to others, from which they follow
     tied_residual: float = 0.0  #: worst residual of these, which no other counts [sqrt(N s m/s)]
+    pieces: int = 1  #: in which the step was taken: more than one where as a whole it would have made energy
+    by_euler: int = 0  #: of these, by Euler's rule and with the rest of their gain taken out of the motion
 
     @property
     def residual(self) -> float:
@@ -162,7 +170,7 @@ class Step:
     ----------
     time : float
         After the step [s].
-    numbers : ndarray (30 + 14 k,)
+    numbers : ndarray (32 + 14 k,)
         ``record`` of core.workspace.StepWork: those of the certificate, then rows of core.step.report, one a contact.
         Certificate and contacts are made of it when somebody asks for them.
     solver_names : sequence of str
@@ -202,7 +210,7 @@ class Step:
         """
         values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
-        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD, TIED_ROWS):
+        for count in COUNTS:
             values[count] = int(values[count])
         pair = int(values[DEEPEST_PAIR])
         values[DEEPEST_PAIR] = ", ".join(self._pair_links[pair]) if pair >= 0 else ""

@@ -372,7 +372,7 @@ class Simulator(Readings):
         InputError
             Efforts of another length or not finite, a step that is not above zero, or no steps; nothing has changed.
         DynamicsError
-            A hinge carries no inertia, or the state runs away (``runaway.py``); the state is that before the step that
+            A hinge carries no inertia, or the velocity is not finite; the state is that before the step that
             failed.
         """
         dt = self._state.time_step if time_step is None else as_positive(time_step, "time_step")

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One step of a simulation: detect, assemble, solve, integrate; refuse what runs away; certify the result."""
+"""One step of a simulation: detect, assemble, solve, integrate; again in pieces where it gains; certify the result."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,10 +13,12 @@ from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END, BEGIN
 from mb_contact.core.integrate.whole import account
 from mb_contact.core.workspace import (
     BAD_BODY,
+    BY_EULER,
     COLUMNS,
     CONTACTS,
     HEAD,
     LANDINGS,
+    PIECES,
     POINTS,
     TIME_STEPPED,
 )
@@ -25,8 +27,8 @@ from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.hinges import command_hinges
+from mb_contact.simulation.pieces import REFUSED, Pieces
 from mb_contact.simulation.results import Impact, Step
-from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import ASK_AT_END, ASK_ENGINE, IN_PARTS, LOOP_LOST, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
 
@@ -65,6 +67,8 @@ class Stepper:
         context = self._context
         self._projects = context.drift[PROJECTION] > 0.0 and context.couplings.rows > 0
         self._in_one_call = context.events is None and not self._projects and type(context.contact_step) is ContactStep
+        self._pieces = Pieces(context, self._begin_more, self._move)
+        self._in_pieces = context.events is None and context.contact_step.in_pieces
         self._hinged = len(context.hinges.body) > 0
         #: what a step needs or changes beside efforts
         self._more = self._hinged or context.motions is not None or len(context.joints.servos) > 0
@@ -79,7 +83,7 @@ class Stepper:
         Raises
         ------
         DynamicsError
-            A hinge carries no inertia, or the state runs away; the state is that before the step that failed.
+            A hinge carries no inertia, or the velocity is not finite; the state is that before the step that failed.
         """
         bound, context = self._bound, self._context
         if steps != 1 or bound.handle is not context.handle or context.wrenches.act or context.impacts is not None:
@@ -165,7 +169,7 @@ class Stepper:
             elif command is not None:
                 effort[context.world.joint_v] = command
             if more is not None:
-                self._begin_more(dt)
+                self._begin_more(self._state.time, dt)
             done = take(dt)
             return done
         finally:
@@ -181,9 +185,9 @@ class Stepper:
         acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
         return context.joints.saturation.copy(), driven, acting
 
-    def _begin_more(self, dt):
-        """Motions and wrenches of the step of dt [s] that comes."""
-        context, time = self._context, self._state.time
+    def _begin_more(self, time, dt):
+        """Motions and wrenches of the step of dt [s] from a time on."""
+        context = self._context
         if context.motions is not None:
             context.motions.begin(time, dt)
         context.wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
@@ -214,6 +218,8 @@ class Stepper:
         while status != OK:
             if status == IN_PARTS:
                 return self._step_in_parts(dt)
+            if status in REFUSED and self._in_pieces:
+                return self._step_in_pieces(dt)
             if status == ASK_ENGINE:
                 context.ask_engine()
                 stage = ANSWERED
@@ -238,25 +244,31 @@ class Stepper:
         """As ``_step_whole``, with all that a step may need."""
         context, state = self._context, self._state
         last = LastStep(context.q.copy(), context.v.copy(), context.gravity.copy(), dt)
-        start, before, falling = watch(state, dt), context.work.energy.tolist(), float(context.work.falling[0])
-        status = self._move() if context.events is None else context.events.run(state.time, dt)
+        if context.impacts is not None and context.events is None:
+            context.impacts.begin(state.time)
+        status = self._move(state.time) if context.events is None else context.events.run(state.time, dt)
+        if status in REFUSED and self._in_pieces:
+            return self._step_in_pieces(dt)
         if status != OK:
             raise self._error(status)
-        impacts = 0.0 if context.impacts is None else context.impacts.work_done
-        if start is not None:
-            refuse_runaway(state, start, sum(context.work.work_terms.tolist()) + impacts)
-        integrator = context.integrator
-        account(context.handle, integrator.lag, integrator.removes_gains, *before, falling, impacts)
+        account(context.handle, 0.0 if context.impacts is None else context.impacts.work_done)
         if context.events is not None:
-            context.work.record[TIME_STEPPED] = context.events.time_stepped
+            context.work.record[[TIME_STEPPED, PIECES, BY_EULER]] = context.events.told
         return last
 
-    def _move(self):
-        """Detect, solve and move once; returns a status."""
+    def _step_in_pieces(self, dt):
+        """As ``_step_whole``, in pieces of dt [s]."""
+        context, time = self._context, self._state.time
+        last = LastStep(context.q.copy(), context.v.copy(), context.gravity.copy(), dt)
+        status = self._pieces.take(time, dt)
+        if status != OK:
+            raise self._error(status)
+        return last
+
+    def _move(self, time):
+        """Detect, solve and move once from a time on; returns a status."""
         context = self._context
-        context.time = self._state.time
-        if context.impacts is not None:
-            context.impacts.begin(context.time)
+        context.time = time
         count = context.find_candidates()
         status = context.contact_step.finish(context.handle, count)
         while context.make_room(status):

@@ -9,7 +9,7 @@ the two tangents.
 
 from mb_contact.core.constraints.rows import angular_row
 from mb_contact.core.jit import kernel, part
-from mb_contact.core.tree.spatial import put_vector, vector, vector_dot
+from mb_contact.core.tree.spatial import vector, vector_dot
 
 
 @part
@@ -70,14 +70,6 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
 
 
 @part
-def contact_moments(surfaces, geoms, contacts, frames, extra, r, memory, total):
-    """Torsion and rolling of every contact: into the memory, and onto the shapes."""
-    for i in range(contacts.count[0]):
-        put_vector(memory.moment, i, moments(surfaces, contacts.pair[i], extra[i], r))
-    add_moments(surfaces, geoms, contacts, frames, extra, r, total)
-
-
-@kernel
 def moments(surfaces, pair, at, r):
     """Torsion and rolling about the two tangents in the rows from ``at`` on, zero where there are none."""
     torsion, rolling = 0.0, (0.0, 0.0)

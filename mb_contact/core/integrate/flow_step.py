@@ -17,7 +17,7 @@ from mb_contact.core.integrate.held_servos import saturate_flow
 from mb_contact.core.integrate.kept_contacts import hold_impulses, look_at_end, solve_at_end
 from mb_contact.core.integrate.midpoint import midpoint_flow
 from mb_contact.core.integrate.runge_kutta import adaptive_flow, fixed_flow
-from mb_contact.core.integrate.whole import account, detect, find_impulses, keep_servos, restore_servos
+from mb_contact.core.integrate.whole import accept, account, detect, find_impulses, keep_servos, restore_servos
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.workspace import KINETIC, LANDINGS, POTENTIAL
 from mb_contact.types import ASK_AT_END, IN_PARTS, LIMIT_MISSED, OK
@@ -62,7 +62,9 @@ def flow_step(h, f, p, stage):
     if status == OK:
         status = conclude_flow(h, f)
     if status == OK:
-        account(h, 0.0, True, kinetic, potential, falling, 0.0)
+        status = accept(h, 0.0, kinetic, potential, falling, 0.0)
+    if status == OK:
+        account(h, 0.0)
     return status
 
 

@@ -3,7 +3,7 @@
 
 """A whole step of semi-implicit Euler in one call; two where pairs of shapes need a collision engine.
 
-    find_near -> (engine) -> find_contacts -> smooth_dynamics -> find_impulses -> conclude -> energy, summary
+    find_near -> (engine) -> find_contacts -> smooth_dynamics -> find_impulses -> conclude -> accept -> account
 
 ``core/integrate/flow_step.py`` is that of the other integrators.  Steps of other formulations, impacts, events and the
 projection of loops take the same kernels one by one (``simulation/contact_step.py``).
@@ -12,20 +12,21 @@ projection of loops take the same kernels one by one (``simulation/contact_step.
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.loop import release_threads
-from mb_contact.core.handle import DT, HAPPEN
+from mb_contact.core.handle import DT, GAIN_LEFT, GAIN_MOST, HAPPEN
 from mb_contact.core.impact.phases import step_collides
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
-from mb_contact.core.step.closing import keep_state
+from mb_contact.core.step.closing import derive, keep_state
 from mb_contact.core.step.end_gap import measure_end
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, level, solve
-from mb_contact.core.step.report import summarise
+from mb_contact.core.step.report import remember, summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, stays, wake_all, wake_touched, watch_rest
 from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
 from mb_contact.core.workspace import (
     BALANCE,
+    BY_EULER,
     CONTACTS,
     ENERGY,
     ENERGY_GAINED,
@@ -35,11 +36,13 @@ from mb_contact.core.workspace import (
     LANDINGS,
     LIMITS,
     MAY_SLEEP,
+    PIECES,
     POTENTIAL,
     PUSHED_OUT,
     RELEASED,
     REMOVED,
     TIME_STEPPED,
+    TOLD,
     UNLAWFUL,
     WORK,
     WORK_DONE,
@@ -48,13 +51,13 @@ from mb_contact.types import (
     ASK_ENGINE,
     ASK_ON_WAY,
     CONTACTS_CHANGED,
+    GAINED_ENERGY,
     IN_PARTS,
     LIMIT_MISSED,
     OK,
     TOO_MANY_CONTACTS,
 )
 
-TURN = 1.0  #: of a joint within a step above which a state can run away [rad]
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
 ROUNDING = 1e-13  #: part of the energies that is rounding
@@ -86,12 +89,14 @@ def euler_step(h, answered):
         status = smooth_dynamics(h)
         if status == OK:
             status = find_impulses(h)
-    if status == IN_PARTS and may_sleep:
-        wake_all(h)
     if status == OK:
         status = conclude(h)
     if status == OK:
-        account(h, LAG, False, kinetic, potential, falling, 0.0)
+        status = accept(h, LAG, kinetic, potential, falling, 0.0)
+    if may_sleep and (status == IN_PARTS or status == GAINED_ENERGY):
+        wake_all(h)
+    if status == OK:
+        account(h, 0.0)
         if may_sleep:
             watch_rest(h)
     return status
@@ -139,8 +144,6 @@ def restore_servos(h):
 @kernel
 def detect(h, answered):
     """Contacts of the state, behind the engine if it was asked; a status."""
-    if not answered and turns_fast(h):
-        return IN_PARTS
     again = not answered
     while True:
         if again and find_near(h) > 0:
@@ -152,15 +155,6 @@ def detect(h, answered):
     if status == OK and has_sleepers(h) and not merge_kept(h):
         status = TOO_MANY_CONTACTS
     return status
-
-
-@kernel
-def turns_fast(h):
-    """Whether the step is so long for its velocities that the state could run away."""
-    square = 0.0
-    for i in range(h.v.shape[0]):
-        square += h.v[i] * h.v[i]
-    return not h.settings[DT] * h.settings[DT] * square <= TURN * TURN
 
 
 @kernel
@@ -183,33 +177,71 @@ def find_impulses(h):
 
 
 @kernel
-def account(h, lag, removes, kinetic, potential, falling, impacts):
-    """What the finished step has gained without work, which is taken out again where it ``removes``; its numbers.
+def accept(h, lag, kinetic, potential, falling, impacts):
+    """Judge what the concluded step has gained without work; a status.
+
+    What is more than a rounding of the energy is taken out of the motion again (``passivity.py``), and the warm start of
+    the next step is kept.  Where it is too much for that the state is that before the step again: GAINED_ENERGY.
 
     Parameters
     ----------
     lag : float
         Of velocities behind positions [steps].
-    removes : bool
-        Whether gains are taken out again.
     kinetic, potential, falling : float
         Energies [J] and power of gravity [W] at its start.
     impacts : float
         Work done by impacts in it [J].
     """
+    told, left, bound = energy_gain(h, lag, kinetic, potential, falling, work_done(h) + impacts)
+    energy = h.work.contact_energy
+    if not told <= bound:
+        motion = _in_motion(h, kinetic, told)
+        if not told <= h.settings[GAIN_MOST] * motion:
+            copy(h.q.shape[0], h.work.q_start, h.q)
+            copy(h.v.shape[0], h.work.v_start, h.v)
+            derive(h)
+            return GAINED_ENERGY
+        if left > max(bound, h.settings[GAIN_LEFT] * motion):
+            energy[REMOVED] += remove_gain(h, left)
+    energy[TOLD] = told if told > bound else 0.0
+    remember(h)
+    return OK
+
+
+@kernel
+def work_done(h):
+    """Work of all forces in the finished step [J]."""
     done = 0.0
     for i in range(h.work.work_terms.shape[0]):
         done += h.work.work_terms[i]
-    done += impacts
-    told, left, bound = energy_gain(h, lag, kinetic, potential, falling, done)
-    removed = h.work.contact_energy[REMOVED]
-    if removes and left > bound:
-        removed += remove_gain(h, left)
+    return done
+
+
+@kernel
+def _in_motion(h, kinetic, gained):
+    """Kinetic energy of a step that has gained so much: the larger one of both ends, and what a fall of a step has [J].
+    """
+    mass = 0.0
+    for k in range(h.tree.mass.shape[0]):
+        mass += h.tree.mass[k]
+    square = 0.0
+    for a in range(3):
+        square += h.gravity[a] * h.gravity[a]
+    ended = h.work.energy[KINETIC] + h.work.contact_energy[REMOVED] - gained
+    return max(kinetic, ended) + 0.5 * mass * square * h.settings[DT] ** 2
+
+
+@kernel
+def account(h, impacts):
+    """The numbers of the accepted step, in which impacts did so much work [J]."""
+    done = work_done(h) + impacts
     summarise(h)
     measure_end(h)
-    out = h.work.record
-    out[ENERGY_GAINED] = told if told > bound else 0.0
-    out[ENERGY_REMOVED] = removed
+    out, energy = h.work.record, h.work.contact_energy
+    out[ENERGY_GAINED] = energy[TOLD]
+    out[ENERGY_REMOVED] = energy[REMOVED]
+    out[PIECES] = 1.0
+    out[BY_EULER] = 0.0
     out[WORK] = done
     h.work.sums[WORK_DONE] += done
     out[BALANCE] = out[ENERGY] - h.work.sums[ENERGY_START] - h.work.sums[WORK_DONE]

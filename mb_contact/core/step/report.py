@@ -6,10 +6,12 @@
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, SPEED, VELOCITY
+from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.handle import IMPACT_SPEED, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
 from mb_contact.core.solve.draft import DIRECTIONS
+from mb_contact.core.tree.spatial import put_vector
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,
     COMPLEMENTARITY,
@@ -70,6 +72,7 @@ def remember(h):
         for a in range(3):
             memory.tangent[i, a] = h.frames.t1[i, a]
             memory.impulse[i, a] = h.sol.r[3 * i + a]
+        put_vector(memory.moment, i, moments(h.friction.surfaces, h.contacts.pair[i], h.friction.extra[i], h.sol.r))
     for d in range(memory.joint.shape[0]):
         for i in range(memory.joint.shape[1]):
             memory.joint[d, i] = 0.0
@@ -85,7 +88,7 @@ def remember(h):
 def summarise(h):
     """The step's numbers, as ``results.Certificate`` has them, into ``work.record``.
 
-    ENERGY_GAINED, ENERGY_REMOVED, BALANCE, TIME_STEPPED and RELEASED are filled in by others.
+    ENERGY_GAINED, ENERGY_REMOVED, BALANCE, PIECES, BY_EULER, TIME_STEPPED and RELEASED are filled in by others.
     """
     work, info, out = h.work, h.bil.info, h.work.record
     out[COMPLEMENTARITY] = h.sol.residuals[DISTANCE]

@@ -26,6 +26,7 @@ from mb_contact.core.tree.spatial import put_vector, vector, vector_product
 from mb_contact.core.workspace import (
     ASLEEP,
     AWAKE,
+    BY_EULER,
     COMPLETE,
     DISTANCE,
     DROWSY,
@@ -35,6 +36,7 @@ from mb_contact.core.workspace import (
     LANDINGS,
     MAY_SLEEP,
     NEWTON_STEPS,
+    PIECES,
     RELEASED,
     SLEEPERS,
     TIME,
@@ -307,8 +309,9 @@ def stays(h):
     if s.count[COMPLETE] == 0:
         return False
     fill(h.work.work_terms.shape[0], h.work.work_terms, 0.0)
-    for i in (WORK, NEWTON_STEPS, LANDINGS, ENERGY_GAINED, ENERGY_REMOVED, RELEASED):
+    for i in (WORK, NEWTON_STEPS, LANDINGS, ENERGY_GAINED, ENERGY_REMOVED, RELEASED, BY_EULER):
         out[i] = 0.0
+    out[PIECES] = 1.0
     h.work.info[LANDED] = 0
     return True
 

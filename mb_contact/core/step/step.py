@@ -12,7 +12,7 @@
     assemble_problem blocks in islands, W by rows, nodes or bodies (problem.py)
     solve            proximal Newton steps, island by island (problem.py, core/solve)
     settle           impulse sweep -> new velocity; corrected where the operator misses it; again with a limit more
-    conclude         certificate, energy, warm start, report; new velocity and position -> their kinematics
+    conclude         certificate, energy, report; new velocity and position -> their kinematics
 
 Between steps ``kin`` always describes the current state.  q and v are written last, so a step that fails leaves the
 state untouched.
@@ -39,7 +39,7 @@ from mb_contact.core.constraints.servo import (
     servo_forces,
 )
 from mb_contact.core.constraints.spring import spring_forces, stiffen
-from mb_contact.core.constraints.torsion_rolling import contact_moments
+from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.handle import DT, MEASURED, TOLERANCE
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
@@ -50,7 +50,7 @@ from mb_contact.core.step.closing import closure_error, keep_state, refresh_clos
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
 from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.problem import AGAIN, rows_in_use, solve
-from mb_contact.core.step.report import remember, report
+from mb_contact.core.step.report import report
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.joints import integrate_joints
@@ -244,15 +244,14 @@ def saturate(h):
 
 @kernel
 def record_step(h):
-    """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
+    """What follows from solved impulses: impulses on the shapes, work and energy, report."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     balance_energy(
         h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.contacts.count[0],
         h.end.ahead, h.work,
     )  # fmt: skip
-    remember(h)
-    contact_moments(
-        h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.memory, h.work.geom_impulse
+    add_moments(
+        h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.work.geom_impulse
     )
     report(h)
 
