@@ -243,7 +243,7 @@ def test_accelerations_of_sensors():
 
 @pytest.mark.parametrize("name", ["crank_joint", "coupler_joint", "rocker_joint", "coupler_rocker"])
 def test_wrenches_of_joints_and_of_embedded_loops_are_those_of_multipliers(name):
-    """The closure's rows across the plane follow from the hinges; what they share is left open, so a point closes it."""
+    """In the plane: what a closure and the hinges share across it is left open."""
     sim, other = pair(four_bar("point", THETA, SPEED))
     for case in (sim, other):
         case.step([0.3, 0.0, -0.2])
