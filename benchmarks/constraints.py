@@ -49,7 +49,8 @@ def main():
     for name in SCENES:
         scene = mb.load_scene(CONFIG / f"{name}.yaml")
         for control, rate in CONTROLS:
-            chosen = dataclasses.replace(scene, drift_control=control, drift_rate=rate, time_step=options.dt)
+            held = {"loops": "multipliers", "drift_control": control, "drift_rate": rate}
+            chosen = dataclasses.replace(scene, time_step=options.dt, **held)
             residual, closure, last, spent = run(chosen, options.seconds)
             how = control if control == "projection" else f"{control} {rate:g}"
             numbers = f"{residual:.1e} | {closure:.1e} | {last.energy_balance:.1e} J of {last.energy:.3g} J"

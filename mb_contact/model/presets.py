@@ -22,6 +22,7 @@ _COMPLEMENTARITY = {
     "energy_gain": ("allow", "J14 (58), J12 (41)"),
     "impact_threshold": (0.0, "J14 section 7, J12 section IV"),
     "drift_rate": (0.0, "J14 (53), J12 (34)"),
+    "loops": ("multipliers", "J14 (53), J12 (34)"),
 }
 #: By name of a preset: keys of a scene, each with its value and where the paper has it.
 PRESETS = MappingProxyType({
@@ -38,15 +39,18 @@ PRESETS = MappingProxyType({
         "friction_model": ("no_slip", "D15 (45), (46)"),
         "integrator": ("semi_implicit_euler", "D15 section VII-B"),
         "drift_rate": (0.0, "D15 (24)"),
+        "loops": ("multipliers", "D15 (24)"),
     },
     "d15_viscous_as_printed": {
         "friction_model": ("viscous", "D15 (29)"),
         "integrator": ("rk4", "D15 section VII-B"),
         "drift_rate": (0.0, "D15 (17)"),
+        "loops": ("multipliers", "D15 (17)"),
     },
     "d15_coulomb_viscous_as_printed": {
         "friction_model": ("coulomb_viscous", "D15 (23)-(28)"),
         "drift_rate": (0.0, "D15 (24)"),
+        "loops": ("multipliers", "D15 (24)"),
     },
 })  # fmt: skip
 

@@ -115,7 +115,7 @@ def _sleep_rules(scene):
     for key, value in {**usual, "drift_control": "baumgarte"}.items():
         message = f"bodies sleep with {key}: {value} alone; set that, or sleep: false"
         yield getattr(scene, key) != value, "sleep", message
-    message = "bodies sleep with rows of loops and gears alone; set loops: auto, or sleep: false"
+    message = "bodies sleep with loops: auto or multipliers alone; set that, or sleep: false"
     yield scene.loops == "embed", "sleep", message
 
 

@@ -141,11 +141,12 @@ class StepContext:
 
     def make_aggregates(self):
         """The handle of the tree's aggregates with workspaces of its own, or None; each sweep's workspace has one."""
-        if not self.parts:
-            return None
+        return _workspace.make_aggregates_handle(self.aggregate_arrays()) if self.parts else None
+
+    def aggregate_arrays(self):
+        """Aggregates of the tree, with workspaces of their own."""
         couplings, origins = self.world.couplings, tree_poses(self.tree, self.world.q0, self.world.flexible)[1]
-        arrays = tree_aggregates(self.tree, self.parts, couplings.closures, couplings.gears, origins)
-        return _workspace.make_aggregates_handle(arrays)
+        return tree_aggregates(self.tree, self.parts, couplings.closures, couplings.gears, origins)
 
     def find_candidates(self):
         """Broad and narrow phase for a step from the present state; the number of pairs that could touch."""

@@ -28,14 +28,14 @@ class EmbeddedForces:
     Parameters
     ----------
     context : StepContext
-    arrays, handle : TreeArrays and their handle
-        With aggregates of their own.
+    handle, kin, aggregates : TreeArraysHandle, Kinematics, Aggregates
+        A tree, and of its arrays these.
     ends : dict of str to (str, str)
         Links of every closure of the scene.
     """
 
-    def __init__(self, context, arrays, handle, ends):
-        self._context, self._arrays, self._handle = context, arrays, handle
+    def __init__(self, context, handle, kin, aggregates, ends):
+        self._context, self._handle, self._kin, self._aggregates = context, handle, kin, aggregates
         self._closures = [(i, c) for i, part in enumerate(context.parts) for c in part.closures]
         names = context.world.couplings.closure_names
         self.ends = {names[c]: ends[names[c]] for _, c in self._closures}  #: of those that are embedded
@@ -45,7 +45,7 @@ class EmbeddedForces:
         """Forces of the step at coordinates q (nq,), behind the inverse dynamics that has left ``effort`` (N,)."""
         if not self.ends:
             return
-        context, kin, tree = self._context, self._arrays.kin, self._context.world.tree
+        context, kin, tree = self._context, self._kin, self._context.world.tree
         left, total = effort - context.work.joint_effort, forces_on_bodies(context)
         joints, k = context.joints, context.joints.sprung
         d = tree.v_start[k]
@@ -60,7 +60,7 @@ class EmbeddedForces:
 
     def _find_part(self, i, left):
         """Forces of the closures of part i from the efforts that are left over."""
-        part, g = self._context.parts[i], self._arrays.art.aggregates
+        part, g = self._context.parts[i], self._aggregates
         m, dofs = evaluate_loop_rows(self._handle, i), slice(g.first_dof[i], g.first_dof[i + 1])
         G = g.G[:m, : len(part.dofs)]
         scaled = np.linalg.lstsq(G.T, g.unit[dofs] * left[part.dofs], rcond=FOLLOWS)[0]
@@ -76,7 +76,7 @@ class EmbeddedForces:
     def on_first(self, name):
         """Wrench (6,) of a closure's second link on its first, about the origin of that one's body, world axes."""
         (a, on_a), (b, on_b) = self._forces[name]
-        return on_a.copy() if a != WORLD else -moved(on_b, self._arrays.kin.p[b])
+        return on_a.copy() if a != WORLD else -moved(on_b, self._kin.p[b])
 
     def acting(self):
         """(link, body, force on it about its origin) of both ends of every closure."""

@@ -22,7 +22,7 @@ import numpy as np
 from mb_contact.checks import as_choice
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
-from mb_contact.core.workspace import Rows
+from mb_contact.core.workspace import Rows, make_aggregates_handle
 from mb_contact.dynamics.arguments import quaternions
 from mb_contact.model.inertia import weld
 from mb_contact.model.scene import MeshChoices
@@ -58,7 +58,9 @@ class JointWrenches:
     def __init__(self, context):
         self._context, self._world = context, context.world
         world, scene, couplings = context.world, context.scene, context.couplings
-        arrays = make_tree_arrays(world.tree, context.make_aggregates(), world.flexible)
+        aggregates = context.aggregate_arrays() if context.parts else None
+        handle = None if aggregates is None else make_aggregates_handle(aggregates)
+        arrays = make_tree_arrays(world.tree, handle, world.flexible)
         self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
         self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)
@@ -66,7 +68,7 @@ class JointWrenches:
         hinges = len(world.couplings.closure_names) - len(scene.loop_closures)  # closures of joints stand before others
         own = world.couplings.closure_names[hinges:]
         ends = dict(zip(own, ((c.link_a, c.link_b) for c in scene.loop_closures)))
-        self._embedded = EmbeddedForces(context, arrays, self._handle, ends)
+        self._embedded = EmbeddedForces(context, self._handle, self._kin, aggregates, ends)
         kept = couplings.closure_names[hinges:]
         self._couplings, self._ends = couplings, [()] * hinges + [ends[name] for name in kept]
         self._loops = {name: hinges + c for c, name in enumerate(kept)}

@@ -64,5 +64,5 @@ def test_trees_that_an_aggregate_joins_are_one():
 def test_loops_that_a_gear_joins_are_one_aggregate():
     scene = replace(mb.load_scene(ROOT / "config" / "four_bar_gripper.yaml"), loops="embed")
     world = mb.build_world(scene)
-    (part,) = scene_parts(scene, world.tree, world.couplings, world.flexible)
+    (part,) = choose_loops(scene, world.tree, world.couplings, world.flexible).parts
     assert sorted(part.closures) == [0, 1] and part.gears == [0] and len(part.bodies) == 6

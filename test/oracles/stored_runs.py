@@ -95,11 +95,11 @@ class StoredRun:
     options: dict = field(default_factory=dict)
 
     def make_scene(self):
-        """The Scene, with friction model, integrator and scheme of this run."""
+        """The Scene, with friction model, integrator and scheme of this run, and rows for its loops."""
         scene = self.scene() if callable(self.scene) else mb.load_scene(ROOT / "config" / f"{self.scene}.yaml")
         return replace(
             scene, friction_model=self.friction_model, integrator=self.integrator, collision_scheme=self.scheme,
-            **self.options,
+            loops="multipliers", **self.options,
         )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def embedded(scene, **options):
 def pair(scene, **options):
     """The scene with embedded loops, and with multipliers without drift terms from the same state."""
     sim = embedded(scene, **options)
-    other = mb.Simulator(replace(scene, drift_rate=0.0, drift_control="baumgarte", **options))
+    other = mb.Simulator(replace(scene, loops="multipliers", drift_rate=0.0, drift_control="baumgarte", **options))
     other.set_state(sim.context.q, sim.context.v)
     return sim, other
 
@@ -162,8 +162,9 @@ def test_operational_space_is_that_of_constraints(name):
     scale = np.abs(two.compliance).max()
     np.testing.assert_allclose(one.compliance, two.compliance, atol=1e-9 * scale)
     np.testing.assert_allclose(one.bias, two.bias, atol=1e-9 * (1.0 + np.abs(two.bias).max()))
-    with pytest.raises(mb.InputError, match="loops: multipliers"):
-        sim.operational_space(links, constraints="none")
+    one, two = (case.operational_space(links, constraints="none") for case in (sim, other))
+    np.testing.assert_allclose(one.compliance, two.compliance, atol=1e-9 * np.abs(two.compliance).max())
+    np.testing.assert_allclose(one.jacobian, two.jacobian, atol=1e-12)
 
 
 def test_operational_space_with_rows_beside_embedded_loops():
@@ -231,25 +232,32 @@ def test_a_driven_crank_stays_independent():
     np.testing.assert_allclose(sim.context.q, four_bar_joints(THETA + 0.5), atol=1e-9)
 
 
-def test_accelerations_of_sensors_and_wrenches_that_have_no_forces():
+def test_accelerations_of_sensors():
     sim = embedded(four_bar("axis", THETA, SPEED))
     sim.step()
     state = sim.context.v.copy()
     a = mb.simulation.Sensors(sim).accelerations()
     sim.step()
     np.testing.assert_allclose((sim.context.v - state)[0] / sim.context.dt, a[0], rtol=1e-2)
-    with pytest.raises(mb.InputError, match="loops: multipliers"):
-        sim.joint_wrench("crank_joint")
-    with pytest.raises(mb.InputError, match="loops: multipliers"):
-        sim.joint_wrench("coupler_rocker")
+
+
+@pytest.mark.parametrize("name", ["crank_joint", "coupler_joint", "rocker_joint", "coupler_rocker"])
+def test_wrenches_of_joints_and_of_embedded_loops_are_those_of_multipliers(name):
+    """In the plane: what a closure and the hinges share across it is left open."""
+    sim, other = pair(four_bar("point", THETA, SPEED))
+    for case in (sim, other):
+        case.step([0.3, 0.0, -0.2])
+    np.testing.assert_allclose(sim.joint_wrench(name)[3:5], other.joint_wrench(name)[3:5], rtol=1e-7)
 
 
 def test_what_does_not_know_embedded_loops_is_refused():
     scene = four_bar("axis", THETA, SPEED)
     other = {"formulation": "mc", "friction_model": "coulomb_polyhedral"}
-    for change in ({"integrator": "midpoint"}, {"collision_scheme": "event"}, other):
-        with pytest.raises(mb.SceneError, match="loops: multipliers"):
+    for change in ({"collision_scheme": "event"}, other):
+        with pytest.raises(mb.SceneError, match="'coupler_rocker' cannot be embedded: .*; set loops: auto"):
             embedded(scene, **change)
+        sim = mb.Simulator(replace(scene, loops="auto", **change))
+        assert not sim.context.parts and sim.loops["coupler_rocker"] in "collision_scheme: event, formulation: mc"
     with pytest.raises(mb.SceneError, match="loops"):
         mb.Simulator(replace(scene, loops="cut"))
 
@@ -296,7 +304,7 @@ def test_poses_of_few_digits_close_embedded_and_are_refused_with_the_remedy_othe
     worst = max(sim.step().certificate.residual for _ in range(1000))
     theta, _ = four_bar_motion(THETA, SPEED, 0.1)
     assert worst <= 1e-9 and abs(sim.q[0] - theta) <= 5e-4  # of first order in the step
-    with pytest.raises(mb.SceneError, match=r"loop_closures\[.\].* 2e-08 m or rad stay open; .*set loops: embed"):
+    with pytest.raises(mb.SceneError, match=r"loop_closures\[.\].* 2e-08 m or rad stay open; .*set loops: auto"):
         mb.Simulator(pinned(2e-8))
     with pytest.raises(mb.SceneError, match="1e-05 m or rad stay open; correct its poses"):
         embedded(pinned(1e-5))

@@ -46,10 +46,6 @@ def certify(P, u, first_bilateral, residuals, loops):
             gap = np.inf
         elif kind == EQUALITY:
             below = abs(w + mu * z) / s
-            if P.follower[i] != 0:
-                loops[2] = max(loops[2], below)
-                loops[3] += 1.0
-                continue
         elif kind == BOX:
             gap = s * abs(z - min(max(z - w / P.blocks.D[i], -mu), mu))
         else:
@@ -57,6 +53,10 @@ def certify(P, u, first_bilateral, residuals, loops):
             below = max(-min((z - mu) * s, w / s), 0.0)
             if kind == CONTACT:
                 gap, below = _friction(P, u, b, gap, below, residuals)
+        if P.follower[i] != 0:
+            loops[2] = max(loops[2], max(gap, below))
+            loops[3] += 1.0
+            continue
         if P.source[i] >= first_bilateral:
             loops[0] = max(loops[0], max(gap, below))
             soft = mu * z if P.immobile[i] == 0 else 0.0  # mu of an immobile row keeps its impulse at zero

@@ -27,6 +27,7 @@ from mb_contact.core.lcp.active_factor import PpmWork, make_ppm_work
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble
 from mb_contact.core.lcp.principal_pivoting import PPM_SOLVED
 from mb_contact.core.lcp.robust_lemke import LemkeWork, make_lemke_work, robust_lemke
+from mb_contact.core.solve.dependent import OWN
 from mb_contact.core.solve.draft import COULOMB, HALVES, MODEL, NO_SLIP
 from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step import problem as _problem, step as _step
@@ -36,7 +37,7 @@ from mb_contact.core.workspace import ITERATIONS, STAGE, RowBlocks, make_row_blo
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright.active_set import active_set_qp
-from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED as SOLVED_PART
+from mb_contact.studies.drumwright.friction_system import SOLVED as SOLVED_PART
 from mb_contact.types import NOT_FINITE, OK, TOUCHING_FRICTION
 
 SOLVED, NO_PUSH_OUT, UNSOLVED = 1, 2, 3  #: stages, beside 0 for a step without rows
@@ -176,7 +177,7 @@ def by_ppm(h, a):
     """Solve the posed problem by the modified PPM; a status."""
     limit, warm = 20 * a.eq.info[_eq.FREE_ROWS] + 50, a.problem.warm[0]
     status = _eq.solve_with_equalities(
-        h.tree, h.kin, h.art, h.compliance, h.rows, rows_in_use(h), RANK_TOLERANCE, warm, limit, a.eq, a.ppm
+        h.tree, h.kin, h.art, h.compliance, h.rows, rows_in_use(h), OWN, warm, limit, a.eq, a.ppm
     )
     return _publish(h, a, a.eq.info[_eq.TOTAL_PIVOTS], status == PPM_SOLVED)
 
@@ -185,7 +186,7 @@ def by_ppm(h, a):
 def condense(h, a):
     """F of (56) and e of (57) of the complementary rows."""
     _eq.condense(
-        h.tree, h.kin, h.art, h.compliance, h.rows, rows_in_use(h), RANK_TOLERANCE, a.eq, a.problem.W, a.problem.e
+        h.tree, h.kin, h.art, h.compliance, h.rows, rows_in_use(h), OWN, a.eq, a.problem.W, a.problem.e
     )
 
 
@@ -245,13 +246,18 @@ def take(h, a, pivots, solved):
 
 @kernel
 def _tell_tied(P, rows, eq):
-    """Rows of the posed step that algorithm 2 has left out, since they follow from those that it has taken."""
+    """Rows of the posed step that algorithm 2 has left out, since they follow from those that it has taken.
+
+    Normals too: a stud between two others that stand on tiles of other heights.
+    """
     for i in range(rows):
         eq.column[i] = 0.0
     for k in range(eq.info[_eq.EQUALITY_ROWS]):
         eq.column[eq.equality[k]] = 1.0
     for k in range(eq.info[_eq.PICKED_ROWS]):
         eq.column[eq.picked[k]] = 0.0
+    for i in range(eq.info[_eq.FREE_ROWS]):
+        eq.column[eq.hard[i]] = 1.0 if eq.scale[i] == 0.0 else 0.0
     for i in range(P.count[ROWS]):
         P.follower[i] = 1 if eq.column[P.source[i]] != 0.0 else 0
 
