@@ -6,8 +6,8 @@
 import numpy as np
 
 from mb_contact.core.constraints.limit import limit_row
-from mb_contact.core.impact.times import limit_gap, limit_touch
 from mb_contact.core.handle import UNIT_LENGTH
+from mb_contact.core.impact.times import limit_gap, limit_touch
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import LOWER, TOUCHING_IMPACT
