@@ -57,7 +57,8 @@ class NarrowPhase:
             np.concatenate([*vertices, np.zeros((0, 3))]), _starts(triangles),
             _whole(np.concatenate([*triangles, np.zeros((0, 3), np.int64)])),
         )  # fmt: skip
-        self._object = library.mb_coal_make(len(hulls), *(array.ctypes.data for array in arrays), TOLERANCE, geoms.unit[0])
+        pointers = (array.ctypes.data for array in arrays)
+        self._object = library.mb_coal_make(len(hulls), *pointers, TOLERANCE, geoms.unit[0])
         if not self._object:
             raise CollisionError("coal refuses a shape of this world")
         query = ctypes.cast(library.mb_coal_query, ctypes.c_void_p).value or 0

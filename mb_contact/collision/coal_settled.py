@@ -15,7 +15,8 @@ __all__ = ["coal"]
 
 
 def _settle():
-    box, cylinder, here, there = coal.Box(1.0, 1.0, 1.0), coal.Cylinder(1.0, 1.0), coal.Transform3s(), coal.Transform3s()
+    box, cylinder = coal.Box(1.0, 1.0, 1.0), coal.Cylinder(1.0, 1.0)
+    here, there = coal.Transform3s(), coal.Transform3s()
     there.setRotation(np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0)
     there.setTranslation(np.array([5.0, 0.0, 0.0]))
     coal.ComputeDistance(cylinder, box)(here, there, coal.DistanceRequest(), coal.DistanceResult())

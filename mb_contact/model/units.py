@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""In which units the tolerances of a scene are meant: 1 for ordinary sizes, so that small and large scenes behave alike.
+"""In which units a scene's tolerances are meant: 1 for ordinary sizes, so that small and large scenes behave alike.
 
 Gaps that count as touching, speeds that count as rest, residuals that count as solved are numbers in SI units that suit
 bodies of millimetres to metres.  A scene of other sizes has them in the power of a thousand that is nearest to its

@@ -25,7 +25,7 @@ from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.wrenches import ExternalWrenches
-from mb_contact.types import ASK_ON_WAY, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+from mb_contact.types import ASK_ON_WAY, JOINT_FLOATING, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
 
 MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
@@ -265,7 +265,9 @@ class StepContext:
         total, trees = int(pieces.sum()), int((pieces**3).sum()) // 3
         fill = min(total**2, 24 * total * self._fill), min(total**3, (128 * total + trees) * self._fill)
         factors = make_factors(dense, total, *fill)
-        system.unit[:] = self.world.units.residual, self.world.units.speed
+        free = self.tree.mass[self.tree.joint_type == JOINT_FLOATING]
+        even = free.min() / free.max() if len(free) else 1.0
+        system.unit[:] = self.world.units.residual, self.world.units.speed, even
         return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)
 
 

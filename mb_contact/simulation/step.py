@@ -306,6 +306,8 @@ class Stepper:
     def _error(self, status):
         """DynamicsError of a status that is not OK."""
         context, time = self._context, f"t = {self._state.time:.6g} s"
+        if status == SINGULAR_HINGE and not np.isfinite(context.art.P).all():
+            status = NOT_FINITE  # no pivot is above what is no number
         if status == SINGULAR_HINGE:
             return DynamicsError(singular_hinge_message(context.world, int(context.work.info[BAD_BODY])))
         messages = {

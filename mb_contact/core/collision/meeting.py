@@ -270,7 +270,7 @@ def go_back(geoms, pair, motion, poses, n, depth):
 
 @kernel
 def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high, high):
-    """Where s_n + depth has fallen to EXACT (times the unit), by regula falsi (Illinois); ``at_low`` > 0 > ``at_high``."""
+    """Where s_n + depth has fallen to EXACT units, by regula falsi (Illinois); ``at_low`` > 0 > ``at_high``."""
     exact = EXACT * geoms.unit[0]
     kept, above, below = 0, at_low, at_high - 0.5 * exact
     for _ in range(ROOT_STEPS):

@@ -34,9 +34,9 @@ def gap_velocity(gap, dt, push_rate, push_speed, unit):
     """Offset of the row of a gap [m, rad]: ``g / dt``, or minus the push-out velocity of a penetration [m/s, rad/s].
 
     Push-out is ``min(push_rate |g| / dt, push_speed)``: all of ``|g| / dt`` would inject energy.  A penetration of at
-    most ``TOUCHING`` times the ``unit`` asks for none: its velocity would lie below the solver's tolerance, and a body held by friction
-    between two walls would be pushed along by it.  A gap of at most ``REACHED`` is none (times the unit too): closing it would set what
-    rests in motion in every other step.
+    most ``TOUCHING`` asks for none: its velocity would lie below the solver's tolerance, and a body held by friction
+    between two walls would be pushed along by it.  A gap of at most ``REACHED`` is none: closing it would set what
+    rests in motion in every other step.  Both are meant in the ``unit`` of length.
     """
     if gap >= 0.0:
         return gap / dt if gap > REACHED * unit else 0.0

@@ -38,7 +38,7 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, RESIDUAL, UNILATERAL
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, MASSES, RESIDUAL, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
@@ -49,6 +49,7 @@ NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored r
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 LEAST_EPS = 1e-9
+EVEN = 1e-7  #: ratio of masses of free bodies below which the least eps falls with it
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
 PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
@@ -92,7 +93,8 @@ def _is_ray(P, b0, b1, c0, c1):
         moved += d[i] * P.work.du[i]
         size += d[i] * d[i] * P.blocks.D[i]
         against += d[i] * P.q[i]
-    if not (against < 0.0 and abs(moved) <= min(RAY_STILL * size, -against * np.sqrt(size) / (RAY_FAR * P.unit[RESIDUAL]))):
+    most = min(RAY_STILL * size, -against * np.sqrt(size) / (RAY_FAR * P.unit[RESIDUAL]))
+    if not (against < 0.0 and abs(moved) <= most):
         return False
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
 
@@ -117,6 +119,24 @@ def _room(P, b0, b1):
         if s >= 0.0 and root >= 0.0 and np.sqrt(root) > q:
             room = min(room, s / (np.sqrt(root) - q))
     return room
+
+
+@kernel
+def softness(P, c0, c1):
+    """Factor on the least eps, 1 unless free bodies of an island posed by bodies have masses of all magnitudes.
+
+    Anchored problems come nearer to the solution as fast as eps D is small beside the compliance of the heaviest body.
+    """
+    if P.face[0] != BY_BODIES or P.unit[MASSES] >= EVEN:
+        return 1.0
+    least, largest, bodies = np.inf, 0.0, P.bodies
+    for k in range(c0, c1):
+        t = bodies.tree_of[bodies.pieces[k]]
+        at = bodies.mass_at[t]
+        m = bodies.M[at + 21]
+        if bodies.tree[t + 1] == bodies.tree[t] + 1 and m > 0.0 and bodies.M[at + 28] == m and bodies.M[at + 35] == m:
+            least, largest = min(least, m), max(largest, m)
+    return min(1.0, least / (EVEN * largest)) if largest > 0.0 else 1.0
 
 
 @kernel
@@ -153,6 +173,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
             return TOO_LARGE, 0, now
     best = now
     enough = attainable(P, first, last, tolerance)
+    soft = softness(P, c0, c1)
     copy_rows(first, last, P.r, k.best)
     copy_rows(first, last, P.r, k.anchor)
     steps = 0
@@ -164,7 +185,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
             now = first_step(P, b0, b1, c0, c1, used)
             worst = MISSED * best if by_nodes else best
         else:
-            now = newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+            now = newton_step(P, b0, b1, c0, c1, PROBE_EPS * soft, RHO, used)
             worst = best if best <= enough else 0.1 * best
         if now < worst:
             if now < best:
@@ -207,9 +228,9 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
                 return NO_MOTION, steps, best
         if now < 0.9 * at_anchor:
             part = first_part if since == 1 else (0.3 if since <= 4 else 1.0)
-            eps = min(eps, max(part * eps, max(NEAR_EPS, floor)))
+            eps = min(eps, max(part * eps, max(NEAR_EPS * soft, floor)))
         elif near <= 0.5 * at_anchor and now < 10.0 * at_anchor:
-            eps = min(eps, max(0.1 * eps, max(LEAST_EPS, floor)))
+            eps = min(eps, max(0.1 * eps, max(LEAST_EPS * soft, floor)))
             if now < JUMP_FROM * P.unit[RESIDUAL] and enough <= tolerance:  # else what runs on is rounding
                 room = _room(P, b0, b1)
                 for i in range(first, last):
@@ -244,7 +265,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
     if polish and (near_by or not by_nodes) and TIGHT * tolerance < best <= enough:
         copy_rows(first, last, P.r, k.anchor)
         steps += 1
-        now = newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+        now = newton_step(P, b0, b1, c0, c1, PROBE_EPS * soft, RHO, used)
         if now < best:
             best = now
         else:

@@ -39,6 +39,7 @@ ISLANDS = 2
 
 RESIDUAL = 0  #: entries of System.unit
 SPEED = 1
+MASSES = 2
 
 
 class Blocks(NamedTuple):
@@ -187,7 +188,9 @@ class System(NamedTuple):
     dictionary: Dictionary
     nodes: Nodes
     work: Vectors
-    unit: Annotated[Reals, 2]  #: by which the method's own residuals and velocities are multiplied (``model/units.py``)
+    #: by what the method's own residuals and velocities are multiplied (``model/units.py``), and least over greatest
+    #: mass of the free bodies
+    unit: Annotated[Reals, 3]
     report: Annotated[Reals, "B", 3]  #: status, Newton steps and residual of each island
 
 
@@ -222,7 +225,7 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False
     return allocate(
         System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows), S=np.ones(rows)), bodies=parts,
         factors=make_factors(dense, size["C"], 0, 0), nodes=allocate(Nodes, **more), work=allocate(Vectors, **size),
-        dictionary=allocate(Dictionary), unit=np.ones(2),
+        dictionary=allocate(Dictionary), unit=np.ones(3),
     )  # fmt: skip
 
 

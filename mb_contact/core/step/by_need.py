@@ -142,8 +142,9 @@ def _is_asked(h, pair, i):
     kind = max(h.geoms.kind[a], h.geoms.kind[b])
     if kind > SHAPE_PLANE:
         return False
+    slow = -SLOW * h.settings[UNIT_SPEED]
     if kind == SHAPE_PLANE and (
-        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= -SLOW * h.settings[UNIT_SPEED]
+        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= slow
     ):
         return False
     for k in range(h.need.info[COUNT]):

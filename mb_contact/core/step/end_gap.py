@@ -93,7 +93,7 @@ def _ask_pair(h, pair, bound):
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE and ask(geoms, pair, poses) == 0:
         s = max(s, separation_along(geoms, poses, x, y, vector(poses.witness, 0)))
-        if s < poses.witness[0, 3] - CLOSE * h.settings[UNIT_LENGTH]:  # the engine's normal is lost, as where shapes just touch
+        if s < poses.witness[0, 3] - CLOSE * geoms.unit[0]:  # the engine's normal is lost, as where shapes just touch
             s = poses.witness[0, 3]
     elif max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE:
         if s > -math.inf:

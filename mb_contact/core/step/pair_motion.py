@@ -12,7 +12,6 @@ from mb_contact.core.collision.meeting import (
     place_pair,
     set_motion,
 )
-from mb_contact.core.handle import UNIT_LENGTH
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import (
     ASKED_FIRST,
@@ -63,7 +62,8 @@ def first_look(h, k):
 @kernel
 def _way(h, pair):
     """Most by which two shapes can move against each other in the step [m]."""
-    return max(relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]), LEAST_WAY * h.settings[UNIT_LENGTH])
+    way = relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
+    return max(way, LEAST_WAY * h.geoms.unit[0])
 
 
 @kernel
@@ -115,7 +115,7 @@ def sunken(h, pair):
             c, d = h.geoms.body[h.geoms.pairs[other, 0]], h.geoms.body[h.geoms.pairs[other, 1]]
             if (a != WORLD and (a == c or a == d)) or (b != WORLD and (b == c or b == d)):
                 deepest = -h.contacts.gap[i]
-    return min(deepest, SUNKEN * h.settings[UNIT_LENGTH])
+    return min(deepest, SUNKEN * h.geoms.unit[0])
 
 
 @kernel

@@ -25,9 +25,19 @@ from mb_contact.core.solve.assemble import (
 from mb_contact.core.solve.dependent import tie_rows, tie_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
-from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
+from mb_contact.core.solve.newton import EVEN, NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
 from mb_contact.core.solve.search import first_share, is_large, search
-from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
+from mb_contact.core.solve.system import (
+    BLOCKS,
+    BY_BODIES,
+    BY_NODES,
+    BY_ROWS,
+    CONTACT,
+    ISLANDS,
+    MASSES,
+    ROWS,
+    UNILATERAL,
+)
 from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
@@ -98,8 +108,12 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     if P.count[BLOCKS] == 0:
         return OK
     n_rows = info[FIRST] + info[COUNT] + info[GEARS]
-    choose_face(P, only_rows or h.art.aggregates.base.shape[0] > 0, n_rows)
-    if not only_rows and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows, info[FIRST]):
+    no_masses = only_rows or h.art.aggregates.base.shape[0] > 0
+    choose_face(P, no_masses, n_rows)
+    uneven = P.unit[MASSES] < EVEN and not no_masses  # W would lose the digits of the heavy bodies
+    if uneven:
+        P.face[0] = BY_BODIES
+    if not (only_rows or uneven) and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows, info[FIRST]):
         return OK
     if P.face[0] == BY_ROWS:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
@@ -291,9 +305,15 @@ def level(h):
 
 
 @kernel
+def _jammed_gap(h):
+    """TOUCHING_JAMMED in the unit of length [m]."""
+    return TOUCHING_JAMMED * h.settings[UNIT_LENGTH]
+
+
+@kernel
 def _level(h, P, island):
     """Take gaps and penetrations of at most ``TOUCHING_JAMMED`` for none; False where no push-out was dropped."""
-    return _drop_push_out(h, P, island, h.settings[PUSH_RATE] * TOUCHING_JAMMED * h.settings[UNIT_LENGTH] / h.settings[DT])
+    return _drop_push_out(h, P, island, h.settings[PUSH_RATE] * _jammed_gap(h) / h.settings[DT])
 
 
 @kernel
@@ -304,7 +324,7 @@ def _drop_push_out(h, P, island, most):
     It is so for all contacts that touch only if gaps below TOUCHING_JAMMED are none here.
     """
     found = False
-    least = TOUCHING_JAMMED * h.settings[UNIT_LENGTH] / h.settings[DT]
+    least = _jammed_gap(h) / h.settings[DT]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
         if P.immobile[i] != 0:
             continue

@@ -143,6 +143,7 @@ def report(h):
                 angle = 2.0 * np.pi * d / n_f
                 sigma = max(sigma, -(np.cos(angle) * x + np.sin(angle) * y))
         out[i, SLIDING] = sigma
-        out[i, STATE] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if sigma > STILL * h.settings[UNIT_SPEED] else STICK)
+        slips = sigma > STILL * h.settings[UNIT_SPEED]
+        out[i, STATE] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if slips else STICK)
         out[i, PAIR] = h.contacts.pair[i]
         out[i, FEATURE] = h.contacts.feature[i]

@@ -40,7 +40,7 @@ def draft_of(model, gaps, extra=-1, torsion=0.0, rolling=0.0):
     friction = make_friction(model, 8, 2, np.array([2.5]), surfaces, len(gaps))
     friction.mu[:], friction.extra[:] = (0.4, 0.6), extra
     draft = make_draft(20, np.zeros(1, np.int64), np.ones(1, np.int64), 6)
-    draft_contacts(draft, contacts, friction, DT)
+    draft_contacts(draft, contacts, friction, DT, 1.0)
     return draft
 
 
