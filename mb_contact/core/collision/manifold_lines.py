@@ -3,7 +3,7 @@
 
 """Points of a pair that touches with an edge, a lateral line, a rim or a point: one or two."""
 
-from mb_contact.core.collision.manifold_normals import climb, is_curved
+from mb_contact.core.collision.manifold_normals import climb, has_known_curvature, is_curved, polish
 from mb_contact.core.collision.shapes import gap_along, length_of, opposite, support_line
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector_dot, vector_product, vector_sum
@@ -31,7 +31,9 @@ def line_manifold(geoms, geom_R, geom_p, x, y, n, best, margin, work):
     found, n
         Number of points, in ``work.points`` and ``work.ids``, and the normal.
     """
-    if is_curved(geoms.kind[x]) or is_curved(geoms.kind[y]):
+    if has_known_curvature(geoms.kind[x], geoms.kind[y]):
+        best, n = polish(geoms, geom_R, geom_p, x, y, n, best)
+    elif is_curved(geoms.kind[x]) or is_curved(geoms.kind[y]):
         best, n = climb(geoms, geom_R, geom_p, x, y, n)
     code, x_line, y_line = support_lines(geoms, geom_R, geom_p, x, y, n, margin)
     for _ in range(2):

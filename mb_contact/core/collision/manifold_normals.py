@@ -5,14 +5,16 @@
 
 The separation of two shapes along a unit vector n has a closed form, is never more than the signed distance, and
 equals it for the right normal.  So what a narrow phase finds by iteration, and loses where two shapes just touch,
-competes on that measure with the normals of flat faces; a face wins ties.  ``climb`` leads uphill from a normal that is
-lost or coarse, as those of all engines are at curved shapes.
+competes on that measure with the normals of flat faces; a face wins ties.  Two ways lead uphill from a normal that is
+lost or coarse, as those of all engines are at curved shapes: ``climb``, to 1e-7, and for cylinders, whose curvature is
+known, Newton's method, to rounding.
 """
 
 import math
 
 import numpy as np
 
+from mb_contact.core.collision.geometry import first_axis
 from mb_contact.core.collision.gjk import best_direction
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
@@ -21,6 +23,7 @@ from mb_contact.core.collision.shapes import (
     face_gap,
     face_normal,
     facing,
+    farthest,
     gap_along,
     is_round,
     length_of,
@@ -28,7 +31,7 @@ from mb_contact.core.collision.shapes import (
     rounding,
 )
 from mb_contact.core.jit import REAL, VECTOR, kernel, on_demand
-from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 APART = -2  #: the shapes are more than the margin apart
@@ -43,6 +46,9 @@ STEPS = 50  #: of a climb at most
 LEAD = 0.01  #: by which a climb moves cores apart, in sizes of the smaller shape,
 STILL = 3e-8  #: turn of the normal that ends it,
 NOISE = 1e-14  #: and by which rounding may make a separation less, in sizes
+NEWTON_STEPS = 5
+NEAR_EDGE = 0.05  #: cosine of normal and edge below which the edge may take part
+STIFF = 1e6  #: curvature that holds n perpendicular to an edge [m]
 
 
 @kernel
@@ -74,12 +80,13 @@ def reference(geoms, geom_R, geom_p, x, y, n, distance, margin, tol):
     fx, fy = facing(geoms, geom_R, x, opposite(n)), facing(geoms, geom_R, y, n)
     sx = face_gap(geoms, geom_R, geom_p, x, y, x, fx)
     sy = face_gap(geoms, geom_R, geom_p, x, y, y, fy)
+    if is_unknown(geoms, x, y, distance):
+        distance = np.inf
     if max(best, sx, sy) < distance - tol:  # the engine's normal is lost, as where shapes just touch
         fx, sx = best_flat(geoms, geom_R, geom_p, x, y, x)
         fy, sy = best_flat(geoms, geom_R, geom_p, x, y, y)
-    unknown = is_unknown(geoms, x, y, distance)
-    if unknown or max(best, sx, sy) < distance - tol:
-        best, n = ascend(geoms, geom_R, geom_p, x, y, n, -np.inf if unknown else distance, tol)
+    if max(best, sx, sy) < distance - tol:
+        best, n = ascend(geoms, geom_R, geom_p, x, y, n, distance, tol)
     if best > margin or sx > margin or sy > margin:
         return APART, 0, max(best, sx, sy), n
     if sx > best:
@@ -165,7 +172,7 @@ def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
         s, n = climb(geoms, geom_R, geom_p, x, y, vector_sum(ZERO, 1.0 / length, n))
         if s > best:
             best, chosen = s, n
-        if best > 0.0 or (best >= distance - tol and distance > UNKNOWN):
+        if best > 0.0 or best >= distance - tol:
             break
     return best, chosen
 
@@ -208,5 +215,106 @@ def scale_of(geoms, x, y):
 
 @kernel
 def is_curved(kind):
-    """Whether a kind of shape has curved edges or is curved throughout, and no core with a distance around it."""
+    """Whether a kind of shape is curved, but has no core with a constant distance around it."""
     return kind == SHAPE_CYLINDER or kind == SHAPE_CONE or kind == SHAPE_ELLIPSOID
+
+
+# --- by Newton's method -------------------------------------------------------------------------
+
+
+@kernel
+def apart(geoms, geom_R, geom_p, x, y, n):
+    """w(n) [m]."""
+    on_x = farthest(geoms, geom_R, geom_p, x, opposite(n))
+    return vector_sum(on_x, -1.0, farthest(geoms, geom_R, geom_p, y, n))
+
+
+@kernel
+def has_known_curvature(a, b):
+    """Whether one of two kinds of shapes is a cylinder, and both are symmetric and no ellipsoids."""
+    return (a == SHAPE_CYLINDER or b == SHAPE_CYLINDER) and a < SHAPE_CONE and b < SHAPE_CONE
+
+
+@on_demand((REAL, VECTOR))
+def polish(geoms, geom_R, geom_p, x, y, n, best):
+    """Improve the normal n, of separation ``best``, of two shapes with ``has_known_curvature``.
+
+    The roundness of the shapes gives the second derivative of s: r t t* / sin(n, axis) for a cylinder (t: tangent of
+    the rim), r for a sphere or capsule, nothing for a box.  An edge that takes part keeps n perpendicular to itself;
+    since s(n) is exact for any n, every assumption about edges may be tried and the largest separation wins.
+
+    Returns
+    -------
+    best, n
+    """
+    kind = geoms.kind
+    chosen = n
+    for edge_of in range(3):  # no edge, one of X, one of Y
+        edge = ZERO
+        if edge_of > 0:
+            g = x if edge_of == 1 else y
+            k = nearly_flat_axis(kind, geom_R, g, chosen)
+            if k < 0:
+                continue
+            edge = body_axis(geom_R, g, k)
+        trial = chosen
+        for _ in range(NEWTON_STEPS):
+            trial, more = newton_step(geoms, geom_R, geom_p, x, y, trial, edge)
+            if not more:
+                break
+            s = gap_along(geoms, geom_R, geom_p, x, y, trial)
+            if s > best - ROUNDING:  # at the top s is flat: 1e-8 in n is below its rounding
+                best, chosen = max(best, s), trial
+    return best, chosen
+
+
+@kernel
+def nearly_flat_axis(kind, geom_R, g, n):
+    """Straight edge of g most nearly perpendicular to the normal; -1 if none is near."""
+    least, chosen = NEAR_EDGE, -1
+    for k in range(first_axis(kind[g]), 3):
+        slope = abs(vector_dot(body_axis(geom_R, g, k), n))
+        if slope < least:
+            least = slope
+            chosen = k
+    return chosen
+
+
+@kernel
+def newton_step(geoms, geom_R, geom_p, x, y, n, edge):
+    """One step from n, which an edge (zero: none) holds perpendicular to itself; the new n, and False: converged."""
+    t = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
+    t = vector_sum(ZERO, 1.0 / length_of(t), t)
+    b = vector_product(n, t)
+    htt, htb, hbb = 0.0, 0.0, 0.0
+    for g in (x, y):
+        across = geoms.size[g, 0]
+        if geoms.kind[g] == SHAPE_CYLINDER:
+            tangent = vector_product(body_axis(geom_R, g, 2), n)
+            p, q = vector_dot(tangent, t), vector_dot(tangent, b)
+            sine = math.sqrt(p * p + q * q)
+            if sine > 1e-6:
+                across /= sine * sine * sine
+                htt += across * p * p
+                htb += across * p * q
+                hbb += across * q * q
+        elif geoms.kind[g] != SHAPE_BOX:
+            htt += across
+            hbb += across
+    w = apart(geoms, geom_R, geom_p, x, y, n)
+    damping = abs(vector_dot(n, w)) + 1e-9
+    et, eb = vector_dot(edge, t), vector_dot(edge, b)
+    # sideways distance without its part along the edge, which slides freely; the edge pulls n straight
+    along = vector_dot(w, edge) + STIFF * vector_dot(edge, n)
+    gt = vector_dot(w, t) - along * et
+    gb = vector_dot(w, b) - along * eb
+    htt += damping + STIFF * et * et
+    htb += STIFF * et * eb
+    hbb += damping + STIFF * eb * eb
+    determinant = htt * hbb - htb * htb
+    st = (hbb * gt - htb * gb) / determinant
+    sb = (htt * gb - htb * gt) / determinant
+    step = math.sqrt(st * st + sb * sb)
+    scale = 1.0 if step < 0.3 else 0.3 / step
+    n = vector_sum(vector_sum(n, scale * st, t), scale * sb, b)
+    return vector_sum(ZERO, 1.0 / length_of(n), n), step > 1e-13

@@ -160,6 +160,6 @@ def exact_witnesses(geoms, geom_R, geom_p, candidates, count, reach, witness):
         n = unit_or(vector_sum(ZERO, sign, vector(witness, i)), between(geom_p, x, geom_p, y))
         s = gap_along(geoms, geom_R, geom_p, x, y, n)
         if s <= reach[i]:
-            s, n = ascend(geoms, geom_R, geom_p, x, y, n, -np.inf, 0.0)
+            s, n = ascend(geoms, geom_R, geom_p, x, y, n, np.inf, 0.0)
         put_vector(witness, i, vector_sum(ZERO, sign, n))
         witness[i, 3] = s
