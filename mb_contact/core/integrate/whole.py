@@ -60,6 +60,7 @@ from mb_contact.types import (
 
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
+LIFTED = 1e-2  #: part of it up to which a flow takes out what push-out has added: more than that lifts what rests
 ROUNDING = 1e-13  #: part of the energies that is rounding
 
 
@@ -192,15 +193,17 @@ def accept(h, lag, kinetic, potential, falling, impacts):
     impacts : float
         Work done by impacts in it [J].
     """
-    told, left, bound = energy_gain(h, lag, kinetic, potential, falling, work_done(h) + impacts)
+    told, left, pushed, bound = energy_gain(h, lag, kinetic, potential, falling, work_done(h) + impacts)
     energy = h.work.contact_energy
-    if not told <= bound:
+    if not max(told, pushed) <= bound:
         motion = _in_motion(h, kinetic, told)
-        if not told <= h.settings[GAIN_MOST] * motion:
+        if not told <= max(bound, h.settings[GAIN_MOST] * motion):
             copy(h.q.shape[0], h.work.q_start, h.q)
             copy(h.v.shape[0], h.work.v_start, h.v)
             derive(h)
             return GAINED_ENERGY
+        if lag == 0.0 and bound < pushed < LIFTED * motion:
+            left += pushed
         if left > max(bound, h.settings[GAIN_LEFT] * motion):
             energy[REMOVED] += remove_gain(h, left)
     energy[TOLD] = told if told > bound else 0.0
@@ -251,10 +254,11 @@ def account(h, impacts):
 
 @kernel
 def energy_gain(h, lag, kinetic, potential, falling, done):
-    """(What the finished step has gained without the work ``done``, what is left of it, what is rounding) [J].
+    """(What the finished step has gained without the work ``done``, what is left of it, push-out, rounding) [J].
 
     The energies [J] and the power of gravity [W] are those at its start.  Contacts and limits can add no more than
-    their push-out does; what those of a flow did add was removed group by group, and what an integrator adds is left.
+    their push-out does, which is told apart; what those of a flow did add beyond it was removed group by group, and what
+    an integrator adds is left.
     """
     work = h.work
     removed = work.contact_energy[REMOVED]
@@ -264,4 +268,5 @@ def energy_gain(h, lag, kinetic, potential, falling, done):
     own = work.energy[KINETIC] + work.energy[POTENTIAL] + removed - kinetic - potential - done - unlawful
     own += lag * h.settings[DT] * (work.falling[0] - falling)
     bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
-    return own + max(added, removed), own + max(added - removed, 0.0), bound
+    pushed = max(0.0, min(touch, work.contact_energy[PUSHED_OUT]))
+    return own + max(added, removed), own + max(added - removed, 0.0), pushed, bound
