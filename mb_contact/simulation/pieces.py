@@ -51,7 +51,7 @@ def _arrays(context):
 
 @contextmanager
 def pushing_out(context, part):
-    """Steps that are this part of the scene's, with its push-out velocities: over a shorter step they would be faster."""
+    """Steps that are this part of the scene's, with its push-out velocities: shorter ones would have faster ones."""
     rate = context.settings[PUSH_RATE]
     context.settings[PUSH_RATE] = part * rate
     try:

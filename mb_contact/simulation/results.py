@@ -38,7 +38,6 @@ from mb_contact.core.workspace import (
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
-
 #: numbers of a record that are counts
 COUNTS = (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD, PIECES, BY_EULER)
 

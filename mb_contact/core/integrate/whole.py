@@ -60,7 +60,6 @@ from mb_contact.types import (
 
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
-LIFTED = 1e-2  #: part of it up to which a flow takes out what push-out has added: more than that lifts what rests
 ROUNDING = 1e-13  #: part of the energies that is rounding
 
 
@@ -181,8 +180,8 @@ def find_impulses(h):
 def accept(h, lag, kinetic, potential, falling, impacts):
     """Judge what the concluded step has gained without work; a status.
 
-    What is more than a rounding of the energy is taken out of the motion again (``passivity.py``), and the warm start of
-    the next step is kept.  Where it is too much for that the state is that before the step again: GAINED_ENERGY.
+    What is more than a rounding of the energy is taken out of the motion again (``passivity.py``), and the next step's
+    warm start is kept.  Where it is too much for that the state is that before the step again: GAINED_ENERGY.
 
     Parameters
     ----------
@@ -193,17 +192,15 @@ def accept(h, lag, kinetic, potential, falling, impacts):
     impacts : float
         Work done by impacts in it [J].
     """
-    told, left, pushed, bound = energy_gain(h, lag, kinetic, potential, falling, work_done(h) + impacts)
+    told, left, bound = energy_gain(h, lag, kinetic, potential, falling, work_done(h) + impacts)
     energy = h.work.contact_energy
-    if not max(told, pushed) <= bound:
+    if not told <= bound:
         motion = _in_motion(h, kinetic, told)
-        if not told <= max(bound, h.settings[GAIN_MOST] * motion):
+        if not (told if lag == 0.0 else left) <= max(bound, h.settings[GAIN_MOST] * motion):
             copy(h.q.shape[0], h.work.q_start, h.q)
             copy(h.v.shape[0], h.work.v_start, h.v)
             derive(h)
             return GAINED_ENERGY
-        if lag == 0.0 and bound < pushed < LIFTED * motion:
-            left += pushed
         if left > max(bound, h.settings[GAIN_LEFT] * motion):
             energy[REMOVED] += remove_gain(h, left)
     energy[TOLD] = told if told > bound else 0.0
@@ -254,11 +251,11 @@ def account(h, impacts):
 
 @kernel
 def energy_gain(h, lag, kinetic, potential, falling, done):
-    """(What the finished step has gained without the work ``done``, what is left of it, push-out, rounding) [J].
+    """(What the finished step has gained without the work ``done``, what is left of it, what is rounding) [J].
 
     The energies [J] and the power of gravity [W] are those at its start.  Contacts and limits can add no more than
-    their push-out does, which is told apart; what those of a flow did add beyond it was removed group by group, and what
-    an integrator adds is left.
+    their push-out does; what those of a flow did add was removed group by group, and what an integrator adds is left.
+    Euler's contacts add no more to the free motion (``energy_balance.py``), whatever moved along with them before.
     """
     work = h.work
     removed = work.contact_energy[REMOVED]
@@ -268,5 +265,5 @@ def energy_gain(h, lag, kinetic, potential, falling, done):
     own = work.energy[KINETIC] + work.energy[POTENTIAL] + removed - kinetic - potential - done - unlawful
     own += lag * h.settings[DT] * (work.falling[0] - falling)
     bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
-    pushed = max(0.0, min(touch, work.contact_energy[PUSHED_OUT]))
-    return own + max(added, removed), own + max(added - removed, 0.0), pushed, bound
+    beyond = max(added - removed, 0.0) if lag == 0.0 else 0.0
+    return own + max(added, removed), own + beyond, bound
