@@ -326,6 +326,7 @@ class StepWork(NamedTuple):
     group_energy: Annotated[Reals, "n"]  #: of trees that rows couple, for passivity.py: kinetic energy [J]
     group_turn: Annotated[Reals, "n"]  #: largest square of an angular velocity [rad^2/s^2]
     group_gain: Annotated[Reals, "n"]  #: energy to be taken out [J], then the factor on velocities
+    group_push: Annotated[Reals, "n"]  #: lawful work of push-out [J]
     group_held: Annotated[Integers, "n"]  #: 1 where it does not float, or touches the world
     group_mass: Annotated[Reals, "n"]
     group_velocity: Annotated[Reals, "n", 3]  #: momentum, then velocity of the centre of mass

@@ -16,9 +16,9 @@ from mb_contact.core.impact import events as _events
 from mb_contact.core.step import closing as _closing, step as _step
 from mb_contact.simulation.crossings import SHORTEST, Crossings
 from mb_contact.simulation.gap_watch import GapWatch
-from mb_contact.simulation.pieces import HALVINGS, REFUSED, by_euler, undone_unless_ok
+from mb_contact.simulation.pieces import HALVINGS, REFUSED, by_euler, pushing_out, undone_unless_ok
 from mb_contact.simulation.step_sums import StepSums
-from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
+from mb_contact.types import GAINED_ENERGY, OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
 NEW_POINT = 1e-10  #: depth at which a point counts as new beside kept ones of its pair [m]
@@ -31,6 +31,7 @@ MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a s
 MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of Euler's
 CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
 CORRECTED = 1e-10  #: change of those velocities at which these corrections end [m/s]
+DIVERGED = 1e-3  #: change that is left, and larger than an earlier one, where they have no end: the substep is too long
 
 
 class EventScheme:
@@ -66,7 +67,7 @@ class EventScheme:
         self._moves = geoms.body != WORLD
         self._sums = StepSums(context)
         self.flights = 0  #: flows under trial in the last step, each with its gaps: the measure of the step's work
-        self.told = [0.0, 0, 0]  #: of the last step: time left to Euler's rule [s], pieces, those by Euler's rule
+        self.told = [0.0, 1, 0]  #: of the last step: time left to Euler's rule [s], pieces, those by Euler's rule
         self._moved = False  #: whether impacts have changed velocities since the last substep
 
     @property
@@ -88,7 +89,7 @@ class EventScheme:
         self._stuck[:] = 0
         self._eps[:] = self._context.world.restitution
         self._context.impacts.begin(time)
-        self.flights, self.told = 0, [0.0, 0, 0]
+        self.flights, self.told = 0, [0.0, 1, 0]
         refused = 0  # substeps one after the other that would have made energy
         while True:
             rest = dt - done
@@ -108,7 +109,6 @@ class EventScheme:
                 return status
             self.told[1] += refused > 0 and length > 0.0
             if length == rest:
-                self.told[1] += 1
                 self._publish(dt)
                 return OK
             done += length
@@ -123,7 +123,7 @@ class EventScheme:
         context, start = self._context, self._motion()
         impacts, handle = context.impacts, context.handle
         done = impacts.work_done
-        with by_euler(context):
+        with by_euler(context), pushing_out(context, length / context.scene.time_step):
             status = (
                 self._find(length)
                 or context.integrator.free(handle)
@@ -245,15 +245,18 @@ class EventScheme:
         if status == OK and self._context.impacts.reaches_limit(handle, rest):
             self._moved = True
             return 0.0, self._context.impacts.stop_at_limits(handle, rest)
-        solve = context.contact_step.impulses
+        solve, change, least = context.contact_step.impulses, np.inf, np.inf
         for _ in range(1 + CORRECTIONS):
             status = status or solve(handle) or integrator.flow_with_impulses(handle)
             solve = context.contact_step.impulses_again
             if status != OK:
                 return 0.0, status
             end = watch.at_end(count) if count else None
-            if watch.correct() <= CORRECTED * self._units.speed:
+            least, change = min(least, change), watch.correct()
+            if change <= CORRECTED * self._units.speed:
                 break
+        if not change <= max(least, DIVERGED * self._units.speed):
+            return 0.0, GAINED_ENERGY
         most, end = self._second_look(rest, end)
         length = self._first_crossing(rest, most, end)
         if length == 0.0:

@@ -110,7 +110,7 @@ class Impacts:
         self._energy = None
 
     def joined(self, earlier):
-        """What ``put`` takes: the impacts of this piece of a step behind those of the ``earlier`` ones, None for none."""
+        """What ``put`` takes: impacts of this piece of a step behind the ``earlier`` ones, None for none."""
         events, pairs, work, loops, happened, v_after = earlier or ([], [], 0.0, 0.0, False, None)
         return (
             events + self.events, pairs + self.pairs, work + self.work_done, loops + self.loop_impulse,

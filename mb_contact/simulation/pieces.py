@@ -12,7 +12,7 @@ how many of them were taken ``by_euler``.
 
 from contextlib import contextmanager
 
-from mb_contact.core.handle import GAIN_LEFT, GAIN_MOST
+from mb_contact.core.handle import GAIN_LEFT, GAIN_MOST, PUSH_RATE
 from mb_contact.core.integrate.whole import account
 from mb_contact.core.step import closing as _closing
 from mb_contact.core.step.need import MEAN
@@ -50,11 +50,21 @@ def _arrays(context):
 
 
 @contextmanager
+def pushing_out(context, part):
+    """Steps that are this part of the scene's, with its push-out velocities: shorter ones would have faster ones."""
+    rate = context.settings[PUSH_RATE]
+    context.settings[PUSH_RATE] = part * rate
+    try:
+        yield
+    finally:
+        context.settings[PUSH_RATE] = rate
+
+
+@contextmanager
 def by_euler(context):
     """Steps by Euler's rule, which are accepted because all that they gain is taken out."""
-    settings, mean, integrator = context.settings, context.need_rule[MEAN], context.integrator
-    gains = settings[[GAIN_LEFT, GAIN_MOST]]
-    settings[[GAIN_LEFT, GAIN_MOST]] = 0.0, NEVER
+    mean, integrator, gains = context.need_rule[MEAN], context.integrator, context.settings[[GAIN_LEFT, GAIN_MOST]]
+    context.settings[[GAIN_LEFT, GAIN_MOST]] = 0.0, NEVER
     context.need_rule[MEAN], context.integrator = 0.0, SemiImplicitEuler(context)
     context.work.row_bias[:] = context.end.ahead[:] = 0.0  # of the flow that was refused
     try:
@@ -107,14 +117,15 @@ class Pieces:
         done, size = 0, 2 ** (HALVINGS - 1)  # in units of the least piece
         while done < 2**HALVINGS:
             start, length = time + done * least, size * least
-            status = self._piece(start, length)
+            with pushing_out(self._context, length / dt):
+                status = self._piece(start, length)
+                if status in REFUSED and size == 1:
+                    with by_euler(self._context):
+                        status = self._piece(start, length)
+                    self._counts[1] += 1
             if status in REFUSED and size > 1:
                 size //= 2
                 continue
-            if status in REFUSED:
-                with by_euler(self._context):
-                    status = self._piece(start, length)
-                self._counts[1] += 1
             if status != OK:
                 return status
             self._add(length)

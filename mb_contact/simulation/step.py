@@ -30,7 +30,17 @@ from mb_contact.simulation.hinges import command_hinges
 from mb_contact.simulation.pieces import REFUSED, Pieces
 from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.state import LastStep
-from mb_contact.types import ASK_AT_END, ASK_ENGINE, IN_PARTS, LOOP_LOST, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
+from mb_contact.types import (
+    ASK_AT_END,
+    ASK_ENGINE,
+    GAINED_ENERGY,
+    IN_PARTS,
+    LOOP_LOST,
+    NOT_FINITE,
+    OK,
+    SINGULAR_HINGE,
+    STEP_TOO_SMALL,
+)
 
 MOST = 256  #: steps of one compiled call: between two, Python can be interrupted
 
@@ -310,9 +320,10 @@ class Stepper:
             status = NOT_FINITE  # no pivot is above what is no number
         if status == SINGULAR_HINGE:
             return DynamicsError(singular_hinge_message(context.world, int(context.work.info[BAD_BODY])))
+        gone = f"the velocity after {time} is not finite: the state has run away, lower the time step or the efforts"
         messages = {
-            NOT_FINITE: f"the velocity after {time} is not finite: the state has run away, lower the time step or the "
-            "efforts",
+            NOT_FINITE: gone,
+            GAINED_ENERGY: gone,
             STEP_TOO_SMALL: f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
             f"{time}: lower the time step or the efforts, or raise the tolerance",
             LOOP_LOST: f"an embedded loop cannot be closed after the step from {time}: lower the time step, or set "

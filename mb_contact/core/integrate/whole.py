@@ -180,8 +180,8 @@ def find_impulses(h):
 def accept(h, lag, kinetic, potential, falling, impacts):
     """Judge what the concluded step has gained without work; a status.
 
-    What is more than a rounding of the energy is taken out of the motion again (``passivity.py``), and the warm start of
-    the next step is kept.  Where it is too much for that the state is that before the step again: GAINED_ENERGY.
+    What is more than a rounding of the energy is taken out of the motion again (``passivity.py``), and the next step's
+    warm start is kept.  Where it is too much for that the state is that before the step again: GAINED_ENERGY.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def accept(h, lag, kinetic, potential, falling, impacts):
     energy = h.work.contact_energy
     if not told <= bound:
         motion = _in_motion(h, kinetic, told)
-        if not told <= h.settings[GAIN_MOST] * motion:
+        if not (told if lag == 0.0 else left) <= max(bound, h.settings[GAIN_MOST] * motion):
             copy(h.q.shape[0], h.work.q_start, h.q)
             copy(h.v.shape[0], h.work.v_start, h.v)
             derive(h)
@@ -255,6 +255,7 @@ def energy_gain(h, lag, kinetic, potential, falling, done):
 
     The energies [J] and the power of gravity [W] are those at its start.  Contacts and limits can add no more than
     their push-out does; what those of a flow did add was removed group by group, and what an integrator adds is left.
+    Euler's contacts add no more to the free motion (``energy_balance.py``), whatever moved along with them before.
     """
     work = h.work
     removed = work.contact_energy[REMOVED]
@@ -264,4 +265,5 @@ def energy_gain(h, lag, kinetic, potential, falling, done):
     own = work.energy[KINETIC] + work.energy[POTENTIAL] + removed - kinetic - potential - done - unlawful
     own += lag * h.settings[DT] * (work.falling[0] - falling)
     bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
-    return own + max(added, removed), own + max(added - removed, 0.0), bound
+    beyond = max(added - removed, 0.0) if lag == 0.0 else 0.0
+    return own + max(added, removed), own + beyond, bound

@@ -11,7 +11,8 @@ about its centre of mass where all of it floats and nothing of it touches the wo
 All that rests in a contact or a loop stays at rest.
 
 * Where contact points wander within a step, or loops close, each group loses what its own contacts and loops have added
-  to it: to second order contacts do no work but that of friction and push-out (``kept_contacts.py``).
+  to it: to second order contacts do no work but that of friction and push-out (``kept_contacts.py``).  Push-out too is
+  taken out of what moves: a point that sinks by the third order of a step has sped its body up.
 * What an integrator's terms add grows with the square of the angle by which bodies turn in a step, so of all that
   moves each group loses its part of the gain in proportion to w_max^2 T.
 """
@@ -38,6 +39,7 @@ from mb_contact.core.tree.spatial import (
 )
 from mb_contact.types import JOINT_FLOATING
 
+LIFTED = 1e-6, 1e-4  #: parts of a group's energy between which push-out is taken out of it: more lifts what rests
 CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 
 
@@ -62,10 +64,11 @@ def remove_contact_gains(h, contact_work):
     Parameters
     ----------
     contact_work : numpy.ndarray
-        (n,): work of contacts and loops on each tree, at its root body [J].  What push-out may add stays.
+        (n,): work of contacts and loops on each tree, at its root body [J].
     """
     work = h.work
     fill(h.draft.leader.shape[0], work.group_gain, 0.0)
+    fill(h.draft.leader.shape[0], work.group_push, 0.0)
     for k in range(h.tree.parent.shape[0]):
         if h.tree.root[k] == k:
             work.group_gain[_group_of(h, k)] += contact_work[k]
@@ -73,10 +76,13 @@ def remove_contact_gains(h, contact_work):
         pushed = h.sol.r[r] * max(CREEP * h.settings[UNIT_SPEED], h.work.row_bias[r // 3, 0] - h.rows.offset[r])
         k = h.rows.body_a[r] if h.rows.body_a[r] >= 0 else h.rows.body_b[r]
         if k >= 0:
-            work.group_gain[_group_of(h, k)] -= pushed
+            work.group_push[_group_of(h, k)] += pushed
     _measure_groups(h)
     for t in range(h.draft.leader.shape[0]):
-        work.group_gain[t] = max(work.group_gain[t], 0.0)
+        gain = work.group_gain[t]
+        if not LIFTED[0] * work.group_energy[t] < gain < LIFTED[1] * work.group_energy[t]:
+            gain -= work.group_push[t]
+        work.group_gain[t] = max(gain, 0.0)
     return _slow_groups(h)
 
 
