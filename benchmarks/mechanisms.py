@@ -3,7 +3,7 @@
 
 """Mechanisms of IFToMM's library, held embedded and by rows, under every integrator, beside SciPy on closed forms.
 
-    python benchmarks/mechanisms.py [--seconds 10] [--only four_bars]
+    python benchmarks/mechanisms.py [--seconds 10] [--only forty] [--loops auto multipliers]
 
 Steps of 1 ms.  Two, and forty, four-bars of rods of 1 m and a crank with a rod of its own length go through their
 singular positions; Bricard's mechanism, after 1 s, has a row too many.  "off" is the distance of the end of a rod of
@@ -77,11 +77,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--only", default="", help="part of the name of the mechanisms to run")
+    parser.add_argument("--loops", nargs="+", default=("auto", "multipliers"))
     options = options_of(parser, seconds=0.005)
     columns = "mechanism", "loops", "held", "integrator", "drift", "off [m]", "energy [J]", "over budget", "CPU a step"
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name in CASES:
-        for loops in ("auto", "multipliers") if options.only in name else ():
+        for loops in options.loops if options.only in name else ():
             for integrator in INTEGRATORS:
                 rows = loops == "multipliers" and integrator == "semi_implicit_euler"
                 for drift in ("baumgarte", "projection") if rows else ("baumgarte",):
