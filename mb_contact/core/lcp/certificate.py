@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The judge: how well impulses solve the polyhedral contact problem, computed from W, q, r alone.
+"""How well friction solves the polyhedral contact problem, from impulses and velocities alone.
 
 Friction is split afresh into the two neighbouring directions (the decomposition with the least sum),
 sigma is the largest closing speed along a direction, and every complementary pair (z, w) is measured in
