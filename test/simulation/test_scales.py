@@ -69,13 +69,12 @@ def test_masses_of_all_magnitudes_carry_each_other(masses):
     assert deepest < 2e-6 and moved[:, 2].max() < 5e-6 and moved.max() < 5e-5
 
 
-@pytest.mark.parametrize("masses", MASSES[:3])
-def test_flows_carry_them_or_say_why_not(masses):
-    sim = mb.Simulator(replace(stack(masses), collision_scheme="event"))
+def test_flows_carry_them_or_say_why_not():
+    sim = mb.Simulator(replace(stack(MASSES[2]), collision_scheme="event"))
     try:
-        deepest = max(sim.step().certificate.penetration for _ in range(100))
-    except DynamicsError as error:
-        assert "inertia" not in str(error)  # noqa: PT017 (a run that goes well is right too)
+        deepest = max(sim.step().certificate.penetration for _ in range(20))
+    except DynamicsError as error:  # a run that goes well is right too
+        assert "masses differ by a factor of 1e+09" in str(error) or "runs away" in str(error)
     else:
         assert deepest < 2e-6
 
