@@ -35,6 +35,7 @@ from mb_contact.types import (
     ASK_ENGINE,
     GAINED_ENERGY,
     IN_PARTS,
+    JOINT_FLOATING,
     LOOP_LOST,
     NOT_FINITE,
     OK,
@@ -42,6 +43,7 @@ from mb_contact.types import (
     STEP_TOO_SMALL,
 )
 
+UNEVEN = 1e4  #: ratio of masses from which a flow that has run away is told of it
 MOST = 256  #: steps of one compiled call: between two, Python can be interrupted
 
 
@@ -313,14 +315,33 @@ class Stepper:
             residual=certificate.residual,
         )
 
+    def _resists(self, k):
+        """Whether body k floats and has an inertia in every direction, so that no state makes its hinge singular."""
+        tree = self._context.tree
+        return tree.joint_type[k] == JOINT_FLOATING and tree.mass[k] * np.linalg.eigvalsh(tree.inertia[k])[0] > 0.0
+
+    def _uneven(self):
+        """What masses have to do with it where a flow holds the forces between them."""
+        context = self._context
+        masses = context.tree.mass[context.tree.joint_type == JOINT_FLOATING]
+        flows = context.events is not None or context.scene.integrator != "semi_implicit_euler"
+        if not flows or not len(masses) or masses.max() <= UNEVEN * masses.min():
+            return ""
+        return (
+            f"; masses differ by a factor of {masses.max() / masses.min():.0e}, and forces that are held over a step "
+            "tip light bodies under heavy ones: use semi_implicit_euler and time_stepping, which holds none"
+        )
+
     def _error(self, status):
         """DynamicsError of a status that is not OK."""
         context, time = self._context, f"t = {self._state.time:.6g} s"
-        if status == SINGULAR_HINGE and not np.isfinite(context.art.P).all():
-            status = NOT_FINITE  # no pivot is above what is no number
+        bad = int(context.work.info[BAD_BODY])
+        if status == SINGULAR_HINGE and not self._resists(bad):
+            return DynamicsError(singular_hinge_message(context.world, bad))
         if status == SINGULAR_HINGE:
-            return DynamicsError(singular_hinge_message(context.world, int(context.work.info[BAD_BODY])))
+            status = NOT_FINITE  # no pivot is above what is no number
         gone = f"the velocity after {time} is not finite: the state has run away, lower the time step or the efforts"
+        gone += self._uneven()
         messages = {
             NOT_FINITE: gone,
             GAINED_ENERGY: gone,

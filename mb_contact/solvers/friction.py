@@ -95,7 +95,8 @@ def solve_friction(
     dense = W.toarray() if hasattr(W, "toarray") else W
     diagonal = np.abs(np.diag(dense))
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    asked, steps, goal = SHARE * tolerance * np.abs(q / scale).max(initial=1e-300), 0, max(1.0, np.linalg.norm(q))
+    asked = SHARE * tolerance * float(np.abs(q / scale).max(initial=1e-300))
+    steps, goal = 0, max(1.0, float(np.linalg.norm(q)))
     while True:
         found = solve_blocks(dense, q, kind, size, mu, warm=warm, tolerance=asked, budget=int(limit) - steps)
         residual, steps = cone_residual(W, q, layout, found.r), steps + found.steps

@@ -39,7 +39,9 @@ def heap(seed, turned, **more):
 
 def bouncing():
     rubber = {"rubber": Material(restitution=0.5, friction=0.3)}
-    box = Primitive("box", "box", (0.1, 0.08, 0.06), Pose((0.0, 0.0, 0.1), (0.3, 0.2, 0.1)), "free", 1.0, "rubber")
+    box = Primitive(
+        "box", "box", (0.1, 0.08, 0.06), Pose((0.0, 0.0, 0.1), (0.3, 0.2, 0.1)), "free", 1.0, material="rubber"
+    )
     return mb.Scene(primitives=(box,), ground=Ground(material="rubber"), materials=rubber)
 
 

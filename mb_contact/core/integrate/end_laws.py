@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.core.constraints.contact import relative_velocity
-from mb_contact.core.handle import UNIT_LENGTH
+from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.kinematics import body_velocities
@@ -75,6 +75,7 @@ def _ask_moments(h, f, i):
         x, y = _mean_direction(
             vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i)),
             vector_dot(spin, vector(end.t1, i)), vector_dot(spin, vector(end.t2, i)),
+            SLIDING * h.settings[UNIT_SPEED],
         )  # fmt: skip
         _ask(h, at, x)
         _ask(h, at + 1, y)
@@ -112,25 +113,25 @@ def _slip_law(h, i, x, y):
     """
     start = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
     a, b = vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i))
-    model = h.friction.model[MODEL]
+    model, little = h.friction.model[MODEL], SLIDING * h.settings[UNIT_SPEED]
     if model == VISCOUS:
         return x + a, y + b
-    if model == COULOMB_VISCOUS and not _turns_round(a, b, x, y):
+    if model == COULOMB_VISCOUS and not _turns_round(a, b, x, y, little):
         return a + x, b + y
-    return _mean_direction(a, b, x, y)
+    return _mean_direction(a, b, x, y, little)
 
 
 @kernel
-def _mean_direction(a, b, x, y):
+def _mean_direction(a, b, x, y, little):
     """As long as (x, y), along the mean of (a, b) and (x, y); (x, y) itself where it is little or has turned round."""
-    if _turns_round(a, b, x, y):
+    if _turns_round(a, b, x, y, little):
         return x, y
     size = np.sqrt((x * x + y * y) / ((a + x) ** 2 + (b + y) ** 2))
     return size * (a + x), size * (b + y)
 
 
 @kernel
-def _turns_round(a, b, x, y):
+def _turns_round(a, b, x, y, little):
     """Whether a slip (a, b) that ends as (x, y) is little there, or has turned by more than 60 degrees."""
     size = np.sqrt(x * x + y * y)
-    return size < SLIDING or a * x + b * y <= 0.5 * size * np.sqrt(a * a + b * b)
+    return size < little or a * x + b * y <= 0.5 * size * np.sqrt(a * a + b * b)
