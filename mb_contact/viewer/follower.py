@@ -186,13 +186,18 @@ class Follower:
         frames = self._world.frames
         for transform in message.transforms:
             link, parent = self._link(transform.child_frame_id), self._link(transform.header.frame_id)
-            known = link in frames or link in self._spawned
-            if known and parent not in frames:  # in the world, not in another link
+            free = link in self._world.objects or link in self._spawned
+            if free or (link in frames and self._is_world(parent)):
                 p, o = transform.transform.translation, transform.transform.rotation
                 position, quaternion = as_vector((p.x, p.y, p.z), 3, link), as_vector((o.x, o.y, o.z, o.w), 4, link)
                 quat_to_matrix(quaternion)  # refuses what is none
                 self._direct[link] = position, quaternion
         self._changed = True
+
+    def _is_world(self, link):
+        """Whether a frame is the world's, and not a link's that is elsewhere: a root link may be called `world` too."""
+        frame = self._world.frames.get(link)
+        return frame is None or (frame.body == WORLD and np.array_equal((*frame.R, frame.p), (*np.eye(3), np.zeros(3))))
 
     def _link(self, frame):
         """The link of a frame; None where the frame is another node's."""

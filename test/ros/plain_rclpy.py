@@ -8,6 +8,8 @@
     python plain_rclpy.py answer COUNT         answers so many states of a lockstep; {"states": ..., "gaps": ...}
     python plain_rclpy.py events               one line for each parameter event
     python plain_rclpy.py topics               one line for each topic on the graph when it is seen first
+    python plain_rclpy.py call NODE COUNT      asks so often for a node's parameters, and for 2,000 descriptions of one
+    python plain_rclpy.py simulate             a paused simulator's steps: seven, and a million that are cancelled
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 
 import rclpy
 from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
@@ -95,6 +98,47 @@ def topics(node):
                 seen.add(topic)
                 print(f"sees {topic}", flush=True)
         yield
+
+
+def done(future):
+    while not future.done():
+        yield
+    return future.result()
+
+
+def ask(node, kind, name, **fields):
+    client = node.create_client(kind, name)
+    while not client.service_is_ready():
+        yield
+    return (yield from done(client.call_async(kind.Request(**fields))))
+
+
+def call(node, other, count):
+    for _ in range(int(count)):
+        answer = yield from ask(node, ListParameters, f"{other}/list_parameters")
+    names = [max(answer.result.names)] * 2000
+    answer = yield from ask(node, DescribeParameters, f"{other}/describe_parameters", names=names)
+    found = {description.name for description in answer.descriptors}
+    print(json.dumps([len(answer.descriptors), found == {names[0]}]), flush=True)
+
+
+def simulate(node):
+    from rclpy.action import ActionClient
+    from simulation_interfaces.action import SimulateSteps
+    from simulation_interfaces.srv import StepSimulation
+
+    answer = yield from ask(node, StepSimulation, "step_simulation", steps=3)
+    told, steps = [], ActionClient(node, SimulateSteps, "simulate_steps")
+    while not steps.server_is_ready():
+        yield
+    goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=7), lambda message: told.append(message)))
+    seven = yield from done(goal.get_result_async())
+    while len(told) < 7:
+        yield
+    goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=10**6)))
+    yield from done(goal.cancel_goal_async())
+    ended = yield from done(goal.get_result_async())
+    print(json.dumps([answer.result.result, len(told), seven.status, ended.status]), flush=True)
 
 
 def main(what, *arguments):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The embedded node beside a stock rclpy on Fast DDS, ROS 2's default: both hear everything.
+"""The embedded node beside a stock rclpy on Fast DDS, ROS 2's default: both hear everything, and services answer.
 
 rclpy comes from the wheels of this environment (``pip install ros-rclpy ros-common-interfaces ros-rmw-fastrtps-cpp``),
 from a sourced ROS 2, or from the environment of the interpreter that MB_CONTACT_RCLPY names, of another distribution.
@@ -11,15 +11,21 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import socket
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import mb_contact.ros.embedded.rtps_wire as wire
 import ros.contract as contract
+from mb_contact.ros.embedded.rtps import Participant
+from paths import ROOT
 from ros.asking import set_parameters
-from ros.support import RANGE, Session, wait_until
+from ros.fake_simulator import FakeSimulator
+from ros.support import COMPILING, RANGE, Session, wait_until
 
 RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if find_spec("rclpy") else None)
 PEER = Path(__file__).with_name("plain_rclpy.py")
@@ -96,3 +102,77 @@ def test_lockstep_with_a_controller_on_fast_dds():
         assert json.loads(peer.lines[-1]) == {"states": 1001, "gaps": 0}
         assert simulator.wait() == 0, simulator.output()
         assert " 0 late;" in simulator.output() and " 0 lockstep timeouts" in simulator.output()
+
+
+def test_services_are_answered_also_the_first_request_and_large_ones(cell):
+    for _ in range(2):
+        peer = rclpy_peer(cell[0], "call", "/cell/sim", 20)
+        assert peer.wait(COMPILING) == 0, peer.output()
+        assert json.loads(peer.lines[-1]) == [2000, True]
+    assert "deserialization" not in cell[1].output()  # Cyclone DDS would warn of every request
+
+
+@pytest.mark.skipif(RCLPY != sys.executable or not find_spec("simulation_interfaces"), reason="no messages of it")
+def test_the_action_is_served():
+    with Session(**RANGE) as ros:
+        ros.node(ROOT / "config" / "box_on_table.yaml", "--ros-args", "-p", "start_paused:=true")
+        peer = rclpy_peer(ros, "simulate")
+        assert peer.wait(COMPILING) == 0, peer.output()
+        assert json.loads(peer.lines[-1]) == [1, 7, 4, 5]  # OK, feedback, SUCCEEDED, CANCELED
+
+
+def test_lost_packets_are_sent_again(monkeypatch):
+    """A third of the packets in either direction, after a participant has been met."""
+    chance, own = random.Random(0), {name: getattr(Participant, name) for name in ("_send", "_receive")}
+    for name in own:
+
+        def lossy(self, *arguments, name=name):
+            if not any(peer.met for peer in self._peers.values()) or chance.random() > 0.33:
+                own[name](self, *arguments)
+
+        monkeypatch.setattr(Participant, name, lossy)
+    with Session(**RANGE) as ros, ros.running(FakeSimulator(1)) as node:
+        peer = rclpy_peer(ros, "call", "/sim", 5)
+        assert peer.wait(COMPILING) == 0, peer.output()
+        assert json.loads(peer.lines[-1]) == [2000, True] and node.node.foreign_clients() == []
+
+
+def test_a_client_meets_a_service_that_was_started_again():
+    with Session(**RANGE) as ros:
+        peer = rclpy_peer(ros, "call", "/mb_contact", 3)
+        for _ in range(2):
+            simulator = ros.simulator("--joints", "2")
+            assert peer.wait(COMPILING) == 0, peer.output()
+            simulator.signal()
+            assert simulator.wait() == 0
+            peer = rclpy_peer(ros, "call", "/mb_contact", 3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_malformed_packets_are_left_alone(seed):
+    """What a participant of Fast DDS would send, with bytes that are others; the next request is answered."""
+    chance = random.Random(seed)
+    with Session(**RANGE) as ros, ros.running(FakeSimulator(1)) as node:
+        port = node.node.fast_dds.port
+        head = b"RTPS\x02\x03\x01\x0f" + bytes(range(12))
+        where = wire.parameter(0x32, wire.locator("127.0.0.1", 9))
+        about = wire.PARAMETERS + wire.parameter(0x16, b"\x01\x0f") + where + wire.END
+        ends = b"\0\0\3\xc7", b"\0\0\3\xc2"
+        pieces = [
+            *wire.sample(b"\0\1\0\xc7", b"\0\1\0\xc2", 1, about),
+            *wire.sample(*ends, 1, wire.PARAMETERS + wire.parameter(5, wire.text("rq/x"))),
+            *wire.sample(*ends, 2, bytes(100_000)),
+            wire.submessage(wire.HEARTBEAT, b"".join(ends) + wire.sequence(1) + wire.sequence(2**40) + bytes(4)),
+            wire.submessage(wire.GAP, b"".join(ends) + wire.sequence(1) + wire.numbers(3, [5])),
+            wire.submessage(wire.ACKNACK, b"".join(ends) + wire.numbers(1, [1, 2, 3]) + bytes(4)),
+        ]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(head + pieces[0], ("127.0.0.1", port))
+            for _ in range(2000):
+                short, long = chance.sample(pieces[:2] + pieces[4:], 3), chance.choice(pieces[2:4])
+                packet = bytearray(head + b"".join(short) + long)
+                for _ in range(chance.randrange(4)):
+                    packet[chance.randrange(20, len(packet))] = chance.randrange(256)
+                sender.sendto(packet[: chance.randrange(20, len(packet) + 1)], ("127.0.0.1", port))
+        peer = rclpy_peer(ros, "call", "/sim", 1)
+        assert peer.wait(COMPILING) == 0, peer.output()

@@ -200,6 +200,32 @@ def tf(link, quaternion=(0.0, 0.0, 0.0, 1.0), position=(0.0, 0.0, 0.0)):
     return message_class(follower_module.TF)(transforms=[transform])
 
 
+ROOTED = """<robot name='r'><link name='world'/><link name='arm'><inertial><mass value='1'/>
+<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='j' type='{kind}'>
+<parent link='world'/><child link='arm'/><axis xyz='0 1 0'/></joint></robot>"""
+
+
+@pytest.mark.parametrize("where, kind", [([2.0, 0.0, 1.0], "continuous"), ([0.0, 0.0, 0.0], "spherical")])
+def test_frames_of_free_bodies_count_where_a_root_link_is_called_world(where, kind, tmp_path, monkeypatch):
+    """And those of a robot's links, which robot_state_publisher gives in their parents, where that is the world."""
+    (tmp_path / "r.urdf").write_text(ROOTED.format(kind=kind))
+    scene_file = tmp_path / "scene.yaml"
+    box = "primitives: [{name: box, shape: box, size: [1, 1, 1], mass: 1.0, base: free}]"
+    scene_file.write_text(f"models: [{{urdf: r.urdf, pose: {{position: {where}}}}}]\n{box}")
+    scene = mb.load_scene(scene_file)
+    world = mb.build_world(scene)
+    with Session() as ros:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        follower = Follower(world, scene_drawing(scene, world), "embedded")
+        try:
+            follower._on_tf(tf("box", position=(1.0, 2.0, 3.0)))
+            follower._on_tf(tf("arm", (0.0, 1.0, 0.0, 0.0)))
+            assert tuple(follower._poses()["box"][0]) == (1.0, 2.0, 3.0)
+            assert ("arm" in follower._direct) == (kind == "spherical")
+        finally:
+            follower.stop()
+
+
 def certificate(**values):
     pair = message_class("diagnostic_msgs/msg/KeyValue")
     pairs = [pair(key=key.replace("__", "/"), value=value) for key, value in values.items()]

@@ -16,11 +16,13 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.actions import ActionServer
 from mb_contact.ros.embedded.context import acquire_context
+from mb_contact.ros.embedded.discovery import discovery_range
 from mb_contact.ros.embedded.graph import publishers_of
 from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
 from mb_contact.ros.embedded.messages import interface_class, stamp_ns, type_name_of
 from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
 from mb_contact.ros.embedded.parts import Clock, Logger, Timer
+from mb_contact.ros.embedded.rtps import FAST_DDS, Participant
 from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.topics import Publisher, Subscription
 from mb_contact.ros.embedded.waiting import Waiter
@@ -75,6 +77,7 @@ class EmbeddedNode:
         self._greeted = 0.0
         self.context = acquire_context(environment)
         self._waiter = Waiter(self.context.participant)
+        self.fast_dds = self._serve_fast_dds(discovery_range(environment))
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
@@ -213,6 +216,21 @@ class EmbeddedNode:
         """Return a :class:`Service`; ``callback(request, response) -> response``, or a coroutine that gives it."""
         return self._add(Service(self, type_name_of(srv_type), srv_name, callback))
 
+    def _serve_fast_dds(self, selected):
+        """The participant for clients on Fast DDS; None where there is none, or no port is free."""
+        if selected == "OFF":
+            return None
+        try:
+            return Participant(self.context.domain_id, confined=selected != "SUBNET", met=dds_raw.hush)
+        except CommunicationError as error:
+            self._logger.warning(str(error))
+            return None
+
+    def hand_over(self, source: Any, data: bytes, sender: Any) -> None:
+        """Have a source's sample handled by the thread that spins, from any thread."""
+        self._ready.append((0, 0, source, data, sender))
+        self.wake()
+
     def create_action_server(
         self, action_type: str, name: str, execute: Callable[..., Any], wanted: Callable[[Any], bool] | None = None
     ) -> Any:
@@ -225,7 +243,8 @@ class EmbeddedNode:
 
     def foreign_clients(self) -> list[str]:
         """Services that clients of another DDS vendor call in vain."""
-        return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.has_foreign_client()]
+        served = () if self.fast_dds is None else (FAST_DDS,)
+        return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.has_foreign_client(served)]
 
     def publishers_of(self, topic: str) -> tuple[int, int]:
         """How many publish on a topic (its absolute name), and how many of them are best effort."""
@@ -254,7 +273,7 @@ class EmbeddedNode:
     def dds_writers(self) -> Any:
         """The DDS writers of this node, for the discovery message."""
         writers = [publisher.writer for publisher in self._publishers]
-        return writers + [source.writer for source in self._waiter.sources if hasattr(source, "writer")]
+        return writers + [writer for source in self._waiter.sources for writer in getattr(source, "writers", ())]
 
     def destroy_publisher(self, publisher: Any) -> None:
         """Take a publisher off the graph; nobody may use it any more."""
@@ -346,6 +365,8 @@ class EmbeddedNode:
         if self._closed:
             return
         self._closed = True
+        if self.fast_dds is not None:
+            self.fast_dds.close()
         self._waiter.wake()
         read = [entity for source in self._all_sources() for entity in (source.condition, source.reader)]
         entities = [*read, *self.dds_writers()]

@@ -16,6 +16,7 @@ from mb_contact.errors import CommunicationError
 try:
     from cyclonedds import _clayer
     from cyclonedds.core import InstanceState, SampleState, ViewState, WaitSet
+    from cyclonedds.internal import library_path
     from cyclonedds.util import duration
 except ImportError as _error:  # pragma: no cover - exercised by a test in a child process
     raise CommunicationError(
@@ -26,6 +27,7 @@ except ImportError as _error:  # pragma: no cover - exercised by a test in a chi
 _write = getattr(_clayer, "ddspy_write", None)
 _take = getattr(_clayer, "ddspy_take", None)
 _wait = getattr(WaitSet, "_waitset_wait", None)
+_ERRORS = 3  #: DDS_LC_FATAL, DDS_LC_ERROR
 ANY_STATE = SampleState.Any | ViewState.Any | InstanceState.Any
 TIMEOUT = -10  #: DDS_RETCODE_TIMEOUT: a reliable reader does not keep up
 
@@ -147,6 +149,13 @@ def _listed(ask):
 def delete(entity: Any) -> None:
     """Delete a DDS entity now rather than when it is collected; a second call does nothing."""
     entity.__del__()
+
+
+def hush() -> None:
+    """Have errors printed only: Cyclone DDS would warn of each request that Fast DDS sends to its readers too."""
+    set_mask = getattr(ctypes.CDLL(str(library_path)), "dds_set_log_mask", None) if library_path else None
+    if set_mask is not None:
+        set_mask(_ERRORS)
 
 
 def nanoseconds(seconds: float) -> Any:

@@ -74,16 +74,29 @@ def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
     """
     environment = environment if environment is not None else os.environ
     uri = environment.get("CYCLONEDDS_URI", "")
+    selected = discovery_range(environment)
+    peers = [p.strip() for p in environment.get("ROS_STATIC_PEERS", "").split(";") if p.strip()]
+    return ",".join(filter(None, (_range_xml(selected, peers), uri)))
+
+
+def discovery_range(environment: Mapping[str, str] | None = None) -> str:
+    """Return which of :data:`RANGES` the environment asks for.
+
+    Raises
+    ------
+    CommunicationError
+        Another one.
+    """
+    environment = environment if environment is not None else os.environ
     explicit = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").strip().upper()
     if not explicit and environment.get("ROS_LOCALHOST_ONLY") == "1":
         explicit = "LOCALHOST"
-    selected = explicit or ("SYSTEM_DEFAULT" if uri else "LOCALHOST")
+    selected = explicit or ("SYSTEM_DEFAULT" if environment.get("CYCLONEDDS_URI") else "LOCALHOST")
     if selected not in RANGES:
         raise CommunicationError(
             f"ROS_AUTOMATIC_DISCOVERY_RANGE is '{selected}'; it must be one of {', '.join(RANGES)}"
         )
-    peers = [p.strip() for p in environment.get("ROS_STATIC_PEERS", "").split(";") if p.strip()]
-    return ",".join(filter(None, (_range_xml(selected, peers), uri)))
+    return selected
 
 
 def stays_here(configuration: str) -> bool:

@@ -4,9 +4,9 @@
 """ROS 2 services over DDS topics, in rmw_cyclonedds' way.
 
 A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; both are led by
-(client guid, sequence number), which the server echoes.  Other vendors put these into DDS's own
-sample identity, which the wheel neither tells of nor lets one write: their requests are left alone, and their
-clients wait for ever, exactly as with a real rmw_cyclonedds server.
+(client guid, sequence number), which the server echoes.  rmw_fastrtps puts these into DDS's own sample identity,
+which the wheel neither tells of nor lets one write: a participant of its own (:mod:`mb_contact.ros.embedded.rtps`)
+takes requests of Fast DDS and sends their answers, and what Cyclone hears of them is left alone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from typing import Any
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
-from mb_contact.ros.embedded.messages import deserialize, message_class, serialize
-from mb_contact.ros.embedded.types import idl_service_struct
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, type_hash
+from mb_contact.ros.embedded.rtps_streams import End
+from mb_contact.ros.embedded.types import dds_type_name, idl_service_struct
 from mb_contact.ros.qos import SERVICE
 
 _HEADER = struct.Struct("<Qq")
@@ -47,6 +48,11 @@ def unpack(data: Any) -> Any:
     return _HEADER.unpack_from(data, 4), _ENCAPSULATION + data[4 + _HEADER.size :]
 
 
+def _topics(service_type, name):
+    """(type, topic) of requests and of answers."""
+    return (f"{service_type}_Request", f"rq{name}Request"), (f"{service_type}_Response", f"rr{name}Reply")
+
+
 class _Endpoint:
     """The reader and writer of a service or a client."""
 
@@ -54,15 +60,17 @@ class _Endpoint:
 
     def __init__(self, node, service_type, name, is_service):
         self.srv_name = node.resolve(name)
-        request, response = f"{service_type}_Request", f"{service_type}_Response"
-        incoming, outgoing = (request, response) if is_service else (response, request)
-        topics = {request: f"rq{self.srv_name}Request", response: f"rr{self.srv_name}Reply"}
+        topics = dict(_topics(service_type, self.srv_name))
+        incoming, outgoing = topics if is_service else reversed(topics)
         role = "serviceid" if is_service else "clientid"
         identity = f"{role}={'.'.join(f'{b:x}' for b in uuid.uuid4().bytes)};"
         self._incoming, self._outgoing = incoming, outgoing
-        self.writer = node.context.writer(
-            topics[outgoing], idl_service_struct(outgoing), writer_qos(SERVICE, outgoing, identity)
-        )
+        qos = writer_qos(SERVICE, outgoing, identity)
+        twice = is_service and node.fast_dds is not None  # for Fast DDS alone: see Participant
+        self.writers = [
+            node.context.writer(topics[outgoing], idl_service_struct(outgoing), qos) for _ in range(1 + twice)
+        ]
+        self.writer = self.writers[0]
         self.reader, self.condition = node.context.reader(
             topics[incoming], idl_service_struct(incoming), endpoint_qos(SERVICE, incoming, identity)
         )
@@ -73,34 +81,51 @@ class Service(_Endpoint):
     """Server side; ``callback(request, response) -> response``, which may be a coroutine or a :class:`Future`."""
 
     def __init__(self, node: Any, service_type: str, name: str, callback: Callable[..., Any]) -> None:
-        super().__init__(node, service_type, name, is_service=True)
         self._callback, self._node = callback, node
         self._met: set[int] = set()  #: handles of clients whose readers have been matched
+        topics = _topics(service_type, node.resolve(name))
+        self.ends = tuple(End(topic, dds_type_name(kind), type_hash(kind)) for kind, topic in topics)
+        if node.fast_dds is not None:  # first: what Cyclone's end hears of Fast DDS's clients is lost
+            node.fast_dds.serve(self)
+        super().__init__(node, service_type, name, is_service=True)
 
-    def handle(self, data: Any, writer_handle: Any) -> None:
-        """Answer one request, at the end of a coroutine where the callback is one, or once a future is there."""
-        if writer_handle not in self._met and self.is_foreign(writer_handle):
+    def take(self, request: bytes, identity: tuple[bytes, bytes]) -> None:
+        """Have a request of Fast DDS answered by the thread that spins the node; from any thread."""
+        self._node.hand_over(self, request, identity)
+
+    def handle(self, data: Any, sender: Any) -> None:
+        """Answer one request, at the end of a coroutine where the callback is one, or once a future is there.
+
+        The sender is the handle of Cyclone's writer, or an identity of Fast DDS.
+        """
+        if isinstance(sender, tuple):
+            header, body = None, data
+        elif sender not in self._met and self.is_foreign(sender):
             return  # its request begins otherwise: what fits by chance was not asked for
-        header, body = unpack(data)
+        else:
+            header, body = unpack(data)
         request = deserialize(body, self._incoming)
         response = self._callback(request, message_class(self._outgoing)())
         if inspect.iscoroutine(response):
-            self._node.await_later(response, lambda value: self._answer(header, value, writer_handle))
+            self._node.await_later(response, lambda value: self._answer(header, value, sender))
         elif isinstance(response, Future):
-            response.then(lambda value: self._answer(header, value, writer_handle))
+            response.then(lambda value: self._answer(header, value, sender))
         else:
-            self._answer(header, response, writer_handle)
+            self._answer(header, response, sender)
 
-    def has_foreign_client(self) -> bool:
-        """Whether a client of another DDS vendor is there, which waits in vain."""
-        return any(self.is_foreign(handle) for handle in dds_raw.writers_of(self.reader))
+    def has_foreign_client(self, but: tuple[bytes, ...] = ()) -> bool:
+        """Whether a client of another DDS vendor is there, beside these, which waits in vain."""
+        return any(self.is_foreign(handle, but) for handle in dds_raw.writers_of(self.reader))
 
-    def is_foreign(self, writer_handle: int) -> bool:
-        """Whether a client is of another DDS vendor."""
+    def is_foreign(self, writer_handle: int, but: tuple[bytes, ...] = ()) -> bool:
+        """Whether a client is of another DDS vendor, and of none of these."""
         client = dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle)
-        return client is not None and not client.key.bytes.startswith(_CYCLONE)
+        return client is not None and not client.key.bytes.startswith((_CYCLONE, *but))
 
     def _answer(self, header, response, writer_handle):
+        if header is None:
+            self._node.fast_dds.answer(self, writer_handle, serialize(response, self._outgoing))
+            return
         self._await_client(writer_handle)
         if not dds_raw.write(self.writer, pack(header, serialize(response, self._outgoing))):
             self._node.get_logger().warning(f"an answer of {self.srv_name} is lost: a client does not take its answers")
