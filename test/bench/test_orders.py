@@ -64,7 +64,7 @@ def test_what_takes_long_is_not_measured_on_longer_chains(monkeypatch):
 def test_the_table_has_the_sizes_of_the_paper_and_measured_orders(capsys, monkeypatch):
     monkeypatch.setattr(orders, "CONTACTS", (1, 2, 3, 4))
     assert run_bench(repeats=1, links=(2, 3, 4, 5)) == 0
-    robot, links, contacts = capsys.readouterr().out.split("\n\n")
+    robot, _, links, contacts = capsys.readouterr().out.split("\n\n")
     sizes = {line.split()[0]: int(line[26:32]) for line in robot.splitlines()[2:8]}
     assert sizes == {"NMC": 310, "MC": 50, "RMC": 24, "OS": 24, "NMC/OS": 154, "hybrid": 284}
     assert links.splitlines()[3].endswith("O(N^2)") and "O(" not in robot
