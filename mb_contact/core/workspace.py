@@ -15,7 +15,7 @@ from mb_contact.types import CLOSURE_ROWS, JOINT_ROWS, Closures, Gears
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
 WORK_DONE, ENERGY_START = range(2)  #: of StepWork.sums
-GAINED, PUSHED_OUT, UNLAWFUL, REMOVED, TOLD = range(5)  #: of StepWork.contact_energy
+GAINED, PUSHED_OUT, UNLAWFUL, REMOVED, LIFTED, TOLD = range(6)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
 #: of Sleep.rule: 1 where trees may sleep, way that counts as rest [m, rad] and the time that it has to last [s]
@@ -315,9 +315,9 @@ class StepWork(NamedTuple):
     contact_impulse: Annotated[Reals, "c", 3]  #: on A, world axes [N s]
     v_next: Annotated[Reals, "N"]
     work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
-    #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion, and what the
-    #: step has gained without work [J]
-    contact_energy: Annotated[Reals, 5]
+    #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion, the part
+    #: of it that is push-out, and what the step has gained without work [J]
+    contact_energy: Annotated[Reals, 6]
     record: Annotated[Reals, "entries"]  #: numbers of the step, then ``report``, of which it is the memory
     report: Annotated[Reals, "c", COLUMNS]  #: see step.report
     q_start: Annotated[Reals, "nq"]  #: what the step started from

@@ -116,7 +116,7 @@ class Flow:
     """
 
     lag = 0.0
-    gains = 0.0, 1e-4  #: see SemiImplicitEuler; whatever is more than ``whole.PASSIVE`` is taken out
+    gains = 0.0, 1e-3  #: see SemiImplicitEuler; whatever is more than ``whole.PASSIVE`` is taken out
 
     def __init__(self, context, rule, tableau):
         self._context, scene = context, context.scene

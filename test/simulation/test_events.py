@@ -51,7 +51,7 @@ LOWEST = {  # depth of the lowest point below the centre, from the last row of t
 def test_hops_that_start_within_rounding_of_the_surface_end(monkeypatch, shape):
     """Turning bodies a few micrometres up: behind an impact the gap is rounding of either sign, no root to stop at."""
     monkeypatch.setattr(event_scheme, "MOST_FLIGHTS", 2000)
-    monkeypatch.setattr(event_scheme.EventScheme, "_give_up", raised)
+    monkeypatch.setattr(event_scheme.EventScheme, "_by_euler", raised)
     size, lowest = LOWEST[shape]
     rng = np.random.default_rng(3)
     body = Primitive("body", shape, size, Pose((0, 0, 1)), "free", 1.0, material="stuff")

@@ -34,6 +34,7 @@ from mb_contact.core.workspace import (
     ENERGY_START,
     KINETIC,
     LANDINGS,
+    LIFTED,
     LIMITS,
     MAY_SLEEP,
     PIECES,
@@ -259,11 +260,12 @@ def energy_gain(h, lag, kinetic, potential, falling, done):
     """
     work = h.work
     removed = work.contact_energy[REMOVED]
+    unlawfully = removed - work.contact_energy[LIFTED]
     unlawful = work.contact_energy[UNLAWFUL]
     touch = work.work_terms[CONTACTS] + work.work_terms[LIMITS] + unlawful
     added = max(0.0, touch - work.contact_energy[PUSHED_OUT])
     own = work.energy[KINETIC] + work.energy[POTENTIAL] + removed - kinetic - potential - done - unlawful
     own += lag * h.settings[DT] * (work.falling[0] - falling)
     bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
-    beyond = max(added - removed, 0.0) if lag == 0.0 else 0.0
-    return own + max(added, removed), own + beyond, bound
+    beyond = max(added - unlawfully, 0.0) if lag == 0.0 else 0.0
+    return own + max(added, unlawfully), own + beyond, bound

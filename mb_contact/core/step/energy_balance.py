@@ -11,6 +11,7 @@ from mb_contact.core.workspace import (
     DAMPING,
     EFFORTS,
     GAINED,
+    LIFTED,
     LIMITS,
     LOOPS,
     PUSHED_OUT,
@@ -114,6 +115,7 @@ def _contact_energy(rows, n_rows, sol, contacts, row_bias, energy):
     """
     energy[UNLAWFUL] = 0.0
     energy[REMOVED] = 0.0
+    energy[LIFTED] = 0.0
     energy[GAINED] = 0.0
     energy[PUSHED_OUT] = 0.0
     for r in range(n_rows):

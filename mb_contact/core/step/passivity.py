@@ -37,9 +37,10 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.core.workspace import LIFTED
 from mb_contact.types import JOINT_FLOATING
 
-LIFTED = 1e-6, 1e-4  #: parts of a group's energy between which push-out is taken out of it: more lifts what rests
+LIGHT, HEAVY = 1e-6, 1e-2  #: parts of a group's energy between which push-out is taken out of it: more lifts what rests
 CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 
 
@@ -80,7 +81,9 @@ def remove_contact_gains(h, contact_work):
     _measure_groups(h)
     for t in range(h.draft.leader.shape[0]):
         gain = work.group_gain[t]
-        if not LIFTED[0] * work.group_energy[t] < gain < LIFTED[1] * work.group_energy[t]:
+        if LIGHT * work.group_energy[t] < gain < HEAVY * work.group_energy[t]:
+            work.contact_energy[LIFTED] += min(gain, work.group_push[t])
+        else:
             gain -= work.group_push[t]
         work.group_gain[t] = max(gain, 0.0)
     return _slow_groups(h)
