@@ -296,12 +296,12 @@ class Stepper:
         context, time = self._context, f"t = {self._state.time:.6g} s"
         if status == SINGULAR_HINGE:
             return DynamicsError(singular_hinge_message(context.world, int(context.work.info[BAD_BODY])))
+        rows = ", or set 'loops: multipliers'" if context.scene.integrator == "semi_implicit_euler" else ""
         messages = {
             NOT_FINITE: f"the velocity after {time} is not finite: the state has run away, lower the time step or the "
             "efforts",
             STEP_TOO_SMALL: f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
             f"{time}: lower the time step or the efforts, or raise the tolerance",
-            LOOP_LOST: f"an embedded loop cannot be closed after the step from {time}: lower the time step, or set "
-            "'loops: multipliers'",
+            LOOP_LOST: f"an embedded loop cannot be closed after the step from {time}: lower the time step{rows}",
         }
         return DynamicsError(messages.get(status, f"the step failed with status {status}"))
