@@ -39,7 +39,6 @@ RUNS = {
     "no slip, modified PPM from nothing": ("no_slip", "ppm", False),
     "no slip, active-set QP": ("no_slip", "active_set", False),
     "no slip, Lemke": ("no_slip", "lemke", False),
-    "no slip, the simulator's own": ("no_slip", "auto", True),
     "mu = 100, Lemke": ("coulomb_polyhedral", "lemke", False),
     "viscous, modified PPM": ("viscous", "ppm", True),
     "viscous, modified PPM from nothing": ("viscous", "ppm", False),

@@ -342,12 +342,12 @@ class Stepper:
             status = NOT_FINITE  # no pivot is above what is no number
         gone = f"the velocity after {time} is not finite: the state has run away, lower the time step or the efforts"
         gone += self._uneven()
+        rows = ", or set 'loops: multipliers'" if context.scene.integrator == "semi_implicit_euler" else ""
         messages = {
             NOT_FINITE: gone,
             GAINED_ENERGY: gone,
             STEP_TOO_SMALL: f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
             f"{time}: lower the time step or the efforts, or raise the tolerance",
-            LOOP_LOST: f"an embedded loop cannot be closed after the step from {time}: lower the time step, or set "
-            "'loops: multipliers'",
+            LOOP_LOST: f"an embedded loop cannot be closed after the step from {time}: lower the time step{rows}",
         }
         return DynamicsError(messages.get(status, f"the step failed with status {status}"))

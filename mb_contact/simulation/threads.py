@@ -36,6 +36,11 @@ class Threads:
         Returns
         -------
         dict of str to str
+
+        Examples
+        --------
+        >>> mb.Simulator("package://mb_contact/config/four_bar.yaml").loops
+        {'coupler_rocker': 'embedded'}
         """
         return dict(self.context.loops)
 
@@ -48,6 +53,13 @@ class Threads:
         Returns
         -------
         tuple of str
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.2, 0.2, 0.2), mb.model.Pose((0.0, 0.0, 0.1)), "free", 1.0)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box,), ground=mb.model.Ground(), friction_model="no_slip"))
+        >>> sim.step().certificate.tied_rows, sim.tied_rows  # of eight tangents three are independent
+        (5, ('box, ground',))
         """
         context, system = self.context, self.context.system
         count, first, kinds = int(system.count[ROWS]), int(context.bilateral.info[FIRST]), context.closures.kind

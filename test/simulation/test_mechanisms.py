@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,10 @@ def test_embed_says_what_it_cannot_and_auto_why_it_does_not():
     assert mb.Simulator(driven).loops == {"rod_slider": "driven by a motion"}
     with pytest.raises(mb.SceneError, match="'rod_slider' cannot be embedded: driven by a motion; set loops: auto"):
         mb.Simulator(lib.slider_crank(loops="embed", motions=(motion,)))
+
+
+def test_what_has_many_freedoms_has_rows_under_euler_alone():
+    """Both hands hold one bar, which leaves eight."""
+    scene = mb.load_scene("package://mb_contact/config/closed_chain.yaml")
+    assert all("quicker by rows" in why for why in mb.Simulator(scene).loops.values())
+    assert {*mb.Simulator(replace(scene, loops="embed")).loops.values()} == {"embedded"}

@@ -113,13 +113,17 @@ def _adaptive_steps(h, f, dt):
     """The steps of ``adaptive_flow`` with the efforts of servos as they are; a status.
 
     Beside a singular position of an embedded loop rounding over its distance, cubed, is an error of accelerations, and
-    shorter steps come closer to it: where a shorter step has the greater error, it is taken.
+    shorter steps come closer to it: where a shorter step has the greater error, it is taken, and where none is short
+    enough the flow is one step.
     """
     order, tolerance = f.control[0], f.control[1]
     fill(f.work.shape[0], f.work, 0.0)
     done = 0.0
     before = np.inf  # error of the last step that was refused, longer and from the same start
     closed = f.art.aggregates.base.shape[0] > 0
+    if closed:
+        copy(f.q_start.shape[0], f.q_start, f.q_first)
+        copy(f.v_start.shape[0], f.v_start, f.v_first)
     step = dt
     while True:
         last = step >= (dt - done) * (1.0 - 1e-9)
@@ -143,5 +147,11 @@ def _adaptive_steps(h, f, dt):
             before = error
         factor = GROW if error == 0.0 else SAFETY * error ** (-1.0 / order)
         step *= min(max(factor, SHRINK), GROW)
+        if step < SHORTEST * dt and closed:
+            copy(f.q_start.shape[0], f.q_first, f.q_start)
+            copy(f.v_start.shape[0], f.v_first, f.v_start)
+            fill(f.work.shape[0], f.work, 0.0)
+            status = runge_kutta_step(h, f, 0.0, dt)
+            return ended(f) if status == OK else status
         if step < SHORTEST * dt:
             return NOT_FINITE if not np.isfinite(error) else STEP_TOO_SMALL

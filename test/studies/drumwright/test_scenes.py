@@ -18,7 +18,7 @@ from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primiti
 from oracles.dense_oracle import Dense
 from paths import ROOT
 
-SOLVED = ("warm_start", "newton")
+SOLVED = ("warm_start", "newton", "ppm")
 
 
 def block_scene(model, viscous=0.0, gravity=(0.0, 0.0, -9.81), time_step=0.001, height=0.05):
