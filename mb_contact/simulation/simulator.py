@@ -381,9 +381,7 @@ class Simulator(Readings):
         return self._stepper.step(dt, effort, steps if steps == 1 else as_whole(steps, "steps"))
 
     def contact_problem(self) -> Any:
-        """The contact problem that the last step solved, for study (J14 Eq. 53).
-
-        All rows whose law is no equation: contacts with torsion and rolling, limits, joint friction.
+        """The contact problem that the last step solved, for study (J14 Eq. 53): all rows whose law is no equation.
 
         Returns
         -------

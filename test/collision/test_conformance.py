@@ -168,7 +168,7 @@ def test_both_engines_have_one_truth(kinds):
     """
     rng, same = np.random.default_rng([11, *map(KINDS.index, kinds)]), 0
     for gap in (1e-3, 1e-6, 0.0, -1e-9, -1e-6, -1e-4, -1e-3, -1e-2):
-        for _ in range(3):
+        for _ in range(2):
             a, b, d = random_shape(kinds[0], rng), random_shape(kinds[1], rng), random_rotation(rng)[0]
             low, high, worlds = 0.0, 1.0, [World([a, b], engine=engine) for engine in ENGINE_NAMES]
             for _ in range(25):
@@ -181,7 +181,7 @@ def test_both_engines_have_one_truth(kinds):
                 same += 1
                 np.testing.assert_allclose(one.gap, other.gap, atol=1e-9)
                 np.testing.assert_array_equal(one.feature, other.feature)
-    assert same >= 23
+    assert same >= 15
 
 
 # --- nearly aligned ------------------------------------------------------------------------------

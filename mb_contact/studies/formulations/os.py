@@ -47,6 +47,8 @@ class ContactProblem(NamedTuple):
     ... )
     >>> problem.size, problem.blocks().count[0]
     (6, 1)
+    >>> problem.laws()
+    (array([3]), array([0. , 0.5, 0.5]))
     >>> M, h = problem.lcp()
     >>> problem.impulses_from(mb.solve_lcp(M, h).z)
     array([ 2. , -0.4,  0. ])
