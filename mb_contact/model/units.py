@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, WORLD, Tree
+from mb_contact.types import WORLD, Tree
 
 STEP = 1000.0  #: units are powers of it
 SIZE, LEAST_SIZE, MOST_SIZE = 0.1, 3e-3, 50.0  #: of a body in the middle of the ordinary, and the bounds of that [m]
+LEAST_LENGTH = 1e-6  #: a point is no scene of its own [m]
 LEAST_MASS, MOST_MASS = 1e-5, 1e5  #: bounds of the ordinary [kg]
-TIME_STEP, LEAST_STEP, MOST_STEP = 1e-3, 1e-5, 0.1  #: the same of time steps [s]
-GRAVITY = 9.81  #: [m/s^2]
+TIME_STEP, GRAVITY = 1e-3, 9.81  #: ordinary ones [s, m/s^2]
 
 
 class Units(NamedTuple):
@@ -56,17 +56,25 @@ def scene_units(shapes: Sequence, tree: Tree, gravity: Sequence[float], time_ste
     -------
     Units
     """
-    sizes = [2.0 * max(s.size) for s in shapes if s.body != WORLD and s.kind not in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD)]
-    size = _middle(sizes or np.linalg.norm(tree.p_joint, axis=1))
-    length = 1.0 if LEAST_SIZE <= size <= MOST_SIZE else _power(size / SIZE)
-    mass, fall = _middle(tree.mass), math.hypot(*gravity)
-    if length == 1.0 and LEAST_MASS <= mass <= MOST_MASS and LEAST_STEP <= time_step <= MOST_STEP:
-        return Units()
-    time = math.sqrt(length * GRAVITY / fall) if fall > 0.0 else time_step / TIME_STEP
-    if length == 1.0 and LEAST_STEP <= time_step <= MOST_STEP:
-        time = 1.0
-    speed, mass = length / time, _power(mass)
+    size = _middle(_sizes(shapes, tree))
+    length = 1.0 if LEAST_SIZE <= size <= MOST_SIZE else max(_power(size / SIZE), LEAST_LENGTH)
+    mass, fall, time = _middle(tree.mass), math.hypot(*gravity), 1.0
+    mass = 1.0 if length == 1.0 and LEAST_MASS <= mass <= MOST_MASS else _power(mass)
+    if length != 1.0:
+        time = math.sqrt(length * GRAVITY / fall) if fall > 0.0 else time_step / TIME_STEP
+    speed = length / time
     return Units(length, speed, mass * speed / time, math.sqrt(mass) * speed)
+
+
+def _sizes(shapes, tree):
+    """Of each body what is largest of its shapes, its way from its parent, and its mass's distance from the origin."""
+    way = np.where(tree.parent == WORLD, 0.0, np.linalg.norm(tree.p_joint, axis=1))
+    spread = np.trace(tree.inertia, axis1=1, axis2=2) / np.maximum(tree.mass, np.finfo(float).tiny)
+    sizes = np.maximum(way, np.sqrt(np.maximum(spread + (tree.com**2).sum(axis=1), 0.0)))
+    for shape in shapes:
+        if shape.body != WORLD:
+            sizes[shape.body] = max(sizes[shape.body], 2.0 * (np.linalg.norm(shape.p) + max(shape.size)))
+    return sizes[tree.mass > 0.0]
 
 
 def _middle(values):

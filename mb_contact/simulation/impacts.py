@@ -64,13 +64,11 @@ class Impacts:
 
     def __init__(self, context):
         self.context, scene, world = context, context.scene, context.world
-        self._eps = world.restitution
-        self._law = LAWS.index(scene.restitution_law)
-        length, speed, *_ = context.world.units
+        (length, speed, *_), self._eps = world.units, world.restitution
         self._touching, self._holding = TOUCHING_IMPACT * length, HOLD_GAP * length
-        self._threshold = STEP_THRESHOLD * speed if scene.impact_threshold is None else float(scene.impact_threshold)
-        self._sequential = scene.simultaneous_impacts == "sequential"
-        self._refuse_gain = scene.energy_gain == "refuse"
+        self._law = LAWS.index(scene.restitution_law)
+        self._threshold = float(STEP_THRESHOLD * speed if scene.impact_threshold is None else scene.impact_threshold)
+        self._sequential, self._refuse_gain = scene.simultaneous_impacts == "sequential", scene.energy_gain == "refuse"
         self._every = holds_impulses(scene) or context.contact_step.every_collision
         euler = (scene.integrator, scene.collision_scheme) == ("semi_implicit_euler", "time_stepping")
         self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]

@@ -43,5 +43,13 @@ def test_without_gravity_the_time_step_tells_the_unit_of_time():
     assert mb.build_world(small).units.speed == pytest.approx(1e-2)
 
 
+def test_points_at_the_ends_of_spokes_make_no_small_scene():
+    """Feet of a rimless wheel are spheres of 1e-10 m: the wheel is as large as its spokes."""
+    foot = '<collision><origin xyz="0.7 0 0"/><geometry><sphere radius="1e-10"/></geometry></collision>'
+    inertial = '<inertial><mass value="2"/><inertia ixx="0.2" iyy="0.3" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial>'
+    wheel = mb.model.SceneModel(f'<robot name="wheel"><link name="wheel">{inertial}{foot}</link></robot>', base="free")
+    assert mb.build_world(mb.Scene(models=(wheel,), ground=Ground())).units == Units()
+
+
 def test_a_world_without_bodies_is_ordinary():
     assert mb.build_world(mb.Scene(ground=Ground())).units == Units()
