@@ -36,6 +36,8 @@ pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy here: pip instal
 
 def rclpy_peer(ros, *arguments, **variables):
     given = [f"{name}={value}" for name, value in {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp", **variables}.items()]
+    if sys.executable != RCLPY:  # not with the libraries of the wheels beside us
+        given = ["-u", "_ROS_WHEELS_BOOTSTRAP_COMPLETE", "-u", "LD_LIBRARY_PATH", *given]
     return ros.process("env", *given, RCLPY, "-u", PEER, *arguments)
 
 
