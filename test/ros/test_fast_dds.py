@@ -25,13 +25,14 @@ from mb_contact.ros.embedded.rtps import Participant
 from paths import ROOT
 from ros.asking import set_parameters
 from ros.fake_simulator import FakeSimulator
-from ros.support import COMPILING, RANGE, Session, wait_until
+from ros.support import COMPILING, RANGE, Session, installed_rmw, wait_until
 
-RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if find_spec("rclpy") else None)
+HERE = find_spec("rclpy") and installed_rmw("fastrtps")
+RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if HERE else None)
 PEER = Path(__file__).with_name("plain_rclpy.py")
 SILENT_THERE = ("ros_gz_interfaces", "moveit_msgs", "simulation_interfaces", "tf2_msgs")  #: may be lacking
 
-pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy here: pip install the extra 'ros', or source a ROS 2")
+pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy with rmw_fastrtps here: pip install the extra 'ros'")
 
 
 def rclpy_peer(ros, *arguments, **variables):
