@@ -282,10 +282,9 @@ RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 VENDOR = "cyclonedds" if installed_rmw("cyclonedds") else "fastrtps"
 REAL = {"RMW_IMPLEMENTATION": f"rmw_{VENDOR}_cpp", **RANGE}
 HAS_RCLPY = find_spec("rclpy") is not None and find_spec("tf2_msgs") is not None
-BACKENDS = (
-    "embedded",
-    pytest.param("rclpy", marks=pytest.mark.skipif(not HAS_RCLPY, reason="no rclpy with tf2_msgs here")),
-)
+_NO_RCLPY = pytest.mark.skipif(not HAS_RCLPY, reason="no rclpy with tf2_msgs here")
+BACKENDS = ("embedded", pytest.param("rclpy", marks=_NO_RCLPY))
+SLOW_ON_RCLPY = ("embedded", pytest.param("rclpy", marks=(_NO_RCLPY, pytest.mark.slow)))
 
 
 class Session:

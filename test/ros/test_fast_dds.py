@@ -25,17 +25,20 @@ from mb_contact.ros.embedded.rtps import Participant
 from paths import ROOT
 from ros.asking import set_parameters
 from ros.fake_simulator import FakeSimulator
-from ros.support import COMPILING, RANGE, Session, wait_until
+from ros.support import COMPILING, RANGE, Session, installed_rmw, wait_until
 
-RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if find_spec("rclpy") else None)
+HERE = find_spec("rclpy") and installed_rmw("fastrtps")
+RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if HERE else None)
 PEER = Path(__file__).with_name("plain_rclpy.py")
 SILENT_THERE = ("ros_gz_interfaces", "moveit_msgs", "simulation_interfaces", "tf2_msgs")  #: may be lacking
 
-pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy here: pip install the extra 'ros', or source a ROS 2")
+pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy with rmw_fastrtps here: pip install the extra 'ros'")
 
 
 def rclpy_peer(ros, *arguments, **variables):
     given = [f"{name}={value}" for name, value in {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp", **variables}.items()]
+    if sys.executable != RCLPY:  # not with the libraries of the wheels beside us
+        given = ["-u", "_ROS_WHEELS_BOOTSTRAP_COMPLETE", "-u", "LD_LIBRARY_PATH", *given]
     return ros.process("env", *given, RCLPY, "-u", PEER, *arguments)
 
 
@@ -122,17 +125,17 @@ def test_the_action_is_served():
 
 
 def test_lost_packets_are_sent_again(monkeypatch):
-    """A third of the packets in either direction, after a participant has been met."""
+    """A fifth of the packets in either direction, after a participant has been met."""
     chance, own = random.Random(0), {name: getattr(Participant, name) for name in ("_send", "_receive")}
     for name in own:
 
         def lossy(self, *arguments, name=name):
-            if not any(peer.met for peer in self._peers.values()) or chance.random() > 0.33:
+            if not any(peer.met for peer in self._peers.values()) or chance.random() > 0.2:
                 own[name](self, *arguments)
 
         monkeypatch.setattr(Participant, name, lossy)
     with Session(**RANGE) as ros, ros.running(FakeSimulator(1)) as node:
-        peer = rclpy_peer(ros, "call", "/sim", 5)
+        peer = rclpy_peer(ros, "call", "/sim", 1)
         assert peer.wait(COMPILING) == 0, peer.output()
         assert json.loads(peer.lines[-1]) == [2000, True] and node.node.foreign_clients() == []
 
@@ -148,10 +151,9 @@ def test_a_client_meets_a_service_that_was_started_again():
             peer = rclpy_peer(ros, "call", "/mb_contact", 3)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_malformed_packets_are_left_alone(seed):
+def test_malformed_packets_are_left_alone():
     """What a participant of Fast DDS would send, with bytes that are others; the next request is answered."""
-    chance = random.Random(seed)
+    chance = random.Random(0)
     with Session(**RANGE) as ros, ros.running(FakeSimulator(1)) as node:
         port = node.node.fast_dds.port
         head = b"RTPS\x02\x03\x01\x0f" + bytes(range(12))
@@ -168,7 +170,7 @@ def test_malformed_packets_are_left_alone(seed):
         ]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             sender.sendto(head + pieces[0], ("127.0.0.1", port))
-            for _ in range(2000):
+            for _ in range(6000):
                 short, long = chance.sample(pieces[:2] + pieces[4:], 3), chance.choice(pieces[2:4])
                 packet = bytearray(head + b"".join(short) + long)
                 for _ in range(chance.randrange(4)):

@@ -324,8 +324,8 @@ def test_requests_of_another_vendor_are_not_taken_for_ones_of_ours(monkeypatch):
     """One that decodes by chance would have things done that nobody asked for."""
     looked, own = [], services.Service.is_foreign
 
-    def is_foreign(service, handle):
-        looked.append(own(service, handle))
+    def is_foreign(service, *asked):
+        looked.append(own(service, *asked))
         return looked[-1]
 
     with Session() as ros, ros.running(FakeSimulator(1)) as node:

@@ -177,6 +177,8 @@ class Participant:
             self._services.append(service)
             for peer in self._peers.values():
                 self._tell_of(peer, service)
+                for entity in peer.ends:
+                    self._match(peer, service, entity)
 
     def _announce(self, peer):
         """This participant to a peer."""
@@ -255,26 +257,30 @@ class Participant:
     def _on_endpoint(self, peer, is_writer, payload, qos):
         """A peer's writer or reader comes, or goes."""
         found, _ = wire.parameters(payload[4:])
-        gone = wire.STATUS in wire.parameters(qos + wire.END)[0]
         entity = (found.get(0x5A) or found[wire.KEY])[0][12:16]
-        if gone:
-            peer.requests.pop(entity, None)
-            peer.incoming.pop(entity, None)
+        if wire.STATUS in wire.parameters(qos + wire.END)[0]:  # gone
+            for known in (peer.ends, peer.requests, peer.incoming):
+                known.pop(entity, None)
             peer.outgoing = {ends: out for ends, out in peer.outgoing.items() if ends[0] != entity}
-            return
-        topic, kind = (wire.string(found[number][0]) for number in (0x05, 0x07))
-        for service in self._services:
-            request, answer = service.ends
-            if is_writer and (topic, kind) == (request.topic, request.type) and entity not in peer.requests:
-                peer.requests[entity] = service
-                self._met()
-                self._ask(peer, entity, request.id)
-            if not is_writer and (topic, kind) == (answer.topic, answer.type):
-                out = peer.outgoing.setdefault((entity, answer.id), Outgoing(entity, answer.id))
-                early = [waiting for waiting in peer.early if waiting[0] is service]
-                peer.early = [waiting for waiting in peer.early if waiting[0] is not service]
-                pieces = [piece for _, payload, qos in early for piece in out.add(payload, qos)]
-                self._send(peer, [*pieces, out.heartbeat()], peer.user)
+        elif entity not in peer.ends:
+            peer.ends[entity] = is_writer, *(wire.string(found[number][0]) for number in (0x05, 0x07))
+            for service in self._services:
+                self._match(peer, service, entity)
+
+    def _match(self, peer, service, entity):
+        """Whether a peer's writer is of requests to a service, or its reader of the answers."""
+        is_writer, *meant = peer.ends[entity]
+        request, answer = service.ends
+        if is_writer and meant == [request.topic, request.type]:
+            peer.requests[entity] = service
+            self._met()
+            self._ask(peer, entity, request.id)
+        if not is_writer and meant == [answer.topic, answer.type]:
+            out = peer.outgoing.setdefault((entity, answer.id), Outgoing(entity, answer.id))
+            early = [waiting for waiting in peer.early if waiting[0] is service]
+            peer.early = [waiting for waiting in peer.early if waiting[0] is not service]
+            pieces = [piece for _, payload, qos in early for piece in out.add(payload, qos)]
+            self._send(peer, [*pieces, out.heartbeat()], peer.user)
 
     # --- samples ------------------------------------------------------------------------------
     def _receive(self, packet, origin):

@@ -107,6 +107,7 @@ class Peer:
     user: list[tuple[str, int]]
     expires: float = 0.0
     met: bool = False  #: whether it has taken our announcement; it may not listen yet when it sends its first one
+    ends: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)  #: (is a writer, topic, type) by entity there
     incoming: dict[bytes, Incoming] = field(default_factory=dict)  #: by writer there
     outgoing: dict[tuple[bytes, bytes], Outgoing] = field(default_factory=dict)  #: by reader there, writer here
     requests: dict[bytes, Any] = field(default_factory=dict)  #: service by writer there

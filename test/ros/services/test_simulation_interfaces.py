@@ -16,7 +16,7 @@ from mb_contact.ros.embedded.simulation_definitions import RELEASE_VARIABLE
 from mb_contact.ros.qos import QoS
 from paths import ROOT
 from ros.simulation import BALL, FAILED, NOT_FOUND, OK, UNSUPPORTED, Simulation, code
-from ros.support import JOINT_STATE, TIMEOUT, Session, wait_until
+from ros.support import JOINT_STATE, SLOW_ON_RCLPY, TIMEOUT, Session, wait_until
 
 SCENE = ROOT / "config" / "box_on_table.yaml"
 CRATE = (
@@ -45,6 +45,12 @@ def pendulum(root, body=""):
         + joint.format("knee", "bob", "tip", "0.5", '<mimic joint="hinge" multiplier="-1"/>')
         + "</robot>"
     )
+
+
+@pytest.fixture(scope="module", params=SLOW_ON_RCLPY)
+def backend(request):
+    """Each service is asked on rclpy in test_contract_services.py."""
+    return request.param
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,16 @@ import ros.contract as contract
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
 from mb_contact.ros.qos import QoS
 from ros.simulation import BALL, FAILED, INCORRECT_STATE, NOT_FOUND, OK, Simulation, code, message, points
-from ros.support import JOINT_STATE, Session
+from ros.support import JOINT_STATE, SLOW_ON_RCLPY, Session
 
 STOPPED, PLAYING, PAUSED, NO_WORLD = 0, 1, 2, 4
 LIBRARY = "package://mb_contact/config"
+
+
+@pytest.fixture(scope="module", params=SLOW_ON_RCLPY)
+def backend(request):
+    """Each service is asked on rclpy in test_contract_services.py."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
