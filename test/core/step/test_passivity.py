@@ -158,16 +158,10 @@ def test_loops_that_gain_slow_down_their_own_bodies():
     places = (("a", 5.0), ("b", 5.5))
     models = tuple(SceneModel(rod.format(name), pose=Pose((x, 0.0, 0.0)), base="free") for name, x in places)
     top = Primitive("top", "box", (0.3, 0.2, 0.02), Pose(), "free", 2.0, velocity=Velocity((5.0, 1.0, -3.0)))
-<<<<<<< HEAD
     settings = {"gravity": (0.0, 0.0, 0.0), "time_step": 1e-3, "integrator": "midpoint"}
-    loop = Closure("point", "a", "b", pose_a=Pose((0.25, 0.0, 0.0)), pose_b=Pose((-0.25, 0.0, 0.0)))
-    sim = mb.Simulator(Scene(primitives=(top,), models=models, loop_closures=(loop,), **settings))
-=======
     ends = {"pose_a": Pose((0.25, 0.0, 0.0)), "pose_b": Pose((-0.25, 0.0, 0.0))}
     loop = Closure("screw", "a", "b", **ends, pitch=1.0)  # a thread is not embedded
-    sim = mb.Simulator(Scene(primitives=(top,), models=models, gravity=(0.0, 0.0, 0.0), time_step=5e-3,
-                             integrator="midpoint", loop_closures=(loop,)))  # fmt: skip
->>>>>>> loops
+    sim = mb.Simulator(Scene(primitives=(top,), models=models, loop_closures=(loop,), **settings))
     v, spin = sim.v.copy(), np.array([3.0, 2.0, 20.0])
     for first, x in ((0, -0.25), (6, 0.25)):
         v[first : first + 6] = np.r_[spin, np.cross(spin, [x, 0.0, 0.0])]
