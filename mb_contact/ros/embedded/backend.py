@@ -22,7 +22,7 @@ from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
 from mb_contact.ros.embedded.messages import interface_class, stamp_ns, type_name_of
 from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
 from mb_contact.ros.embedded.parts import Clock, Logger, Timer
-from mb_contact.ros.embedded.rtps import FAST_DDS, Participant
+from mb_contact.ros.embedded.rtps import FAST_DDS, join
 from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.topics import Publisher, Subscription
 from mb_contact.ros.embedded.waiting import Waiter
@@ -77,7 +77,7 @@ class EmbeddedNode:
         self._greeted = 0.0
         self.context = acquire_context(environment)
         self._waiter = Waiter(self.context.participant)
-        self.fast_dds = self._serve_fast_dds(discovery_range(environment))
+        self.fast_dds = join(self.context.domain_id, discovery_range(environment), self._logger)
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
@@ -215,16 +215,6 @@ class EmbeddedNode:
     def create_service(self, srv_type: Any, srv_name: str, callback: Callable[..., Any]) -> Any:
         """Return a :class:`Service`; ``callback(request, response) -> response``, or a coroutine that gives it."""
         return self._add(Service(self, type_name_of(srv_type), srv_name, callback))
-
-    def _serve_fast_dds(self, selected):
-        """The participant for clients on Fast DDS; None where there is none, or no port is free."""
-        if selected == "OFF":
-            return None
-        try:
-            return Participant(self.context.domain_id, confined=selected != "SUBNET", met=dds_raw.hush)
-        except CommunicationError as error:
-            self._logger.warning(str(error))
-            return None
 
     def hand_over(self, source: Any, data: bytes, sender: Any) -> None:
         """Have a source's sample handled by the thread that spins, from any thread."""

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded import rtps_wire as wire
+from mb_contact.ros.embedded import dds_raw, rtps_wire as wire
 from mb_contact.ros.embedded.confinement import attach, only_own
 from mb_contact.ros.embedded.rtps_streams import Incoming, Outgoing, Peer
 
@@ -37,6 +37,7 @@ _PARTICIPANTS = b"\0\x01\0\xc2", b"\0\x01\0\xc7"  #: writer and reader of each a
 _WRITERS, _READERS = (b"\0\0\x03\xc2", b"\0\0\x03\xc7"), (b"\0\0\x04\xc2", b"\0\0\x04\xc7")
 _HEAD = b"RTPS\x02\x02\0\0"  #: version, and no vendor's number
 _READING = 0x04, 0x07  #: what the number of a reader ends with, without a key and with one
+_ASKING = dict((_WRITERS, _READERS))  #: our reader by their writer
 _SELF = b"\0\0\x01\xc1"
 
 
@@ -305,7 +306,7 @@ class Participant:
             stream.skip(wire.sequence_at(body, 8), [])
             missing = stream.missing(wire.sequence_at(body, 16))
             if missing or not flags & wire.FINAL:
-                self._ask(peer, body[4:8], self._reader_of(peer, body[4:8]), missing)
+                self._ask(peer, body[4:8], _ASKING.get(body[4:8]) or peer.requests[body[4:8]].ends[0].id, missing)
         elif peer is not None and kind == wire.GAP and body[4:8] in peer.incoming:
             base, others = wire.numbers_at(body, 16)
             stream = peer.incoming[body[4:8]]
@@ -361,11 +362,6 @@ class Participant:
         piece = wire.submessage(wire.ACKNACK, body, 0 if missing or stream.count == 1 else wire.FINAL)
         self._send(peer, [piece], self._places(peer, writer))
 
-    @staticmethod
-    def _reader_of(peer, writer):
-        ours = {_WRITERS[0]: _WRITERS[1], _READERS[0]: _READERS[1]}
-        return ours.get(writer) or peer.requests[writer].ends[0].id
-
     def answer(self, service: Any, identity: tuple[bytes, bytes], payload: bytes) -> None:
         """Send an answer to the client of a request; from any thread."""
         prefix, asked = identity
@@ -393,3 +389,12 @@ class Participant:
         self._wake.send(b"\0")
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+
+def join(domain: int, selected: str, logger: Any) -> Participant | None:
+    """The :class:`Participant` of a node in this range of discovery; None with OFF, or where no port is free."""
+    try:
+        return None if selected == "OFF" else Participant(domain, selected != "SUBNET", met=dds_raw.hush)
+    except CommunicationError as error:
+        logger.warning(str(error))
+        return None
