@@ -28,6 +28,7 @@ SAFETY = 2.0  #: of the acceleration that the search for closest approaches reck
 SHRINK = (0.05, 0.9)  #: least and most part of a substep that is left where its paths deviate too far
 GROWTH = 2.0  #: most by which a substep is longer than the one before in a step
 MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a step
+ROUNDING = 1e-12  #: part of a step that is no substep any more
 MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of Euler's
 CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
 CORRECTED = 1e-10  #: change of those velocities at which these corrections end [m/s]
@@ -108,7 +109,7 @@ class EventScheme:
             if status != OK:
                 return status
             self.told[1] += refused > 0 and length > 0.0
-            if length == rest:
+            if rest - length <= ROUNDING * dt:
                 self._publish(dt)
                 return OK
             done += length

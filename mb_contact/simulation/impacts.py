@@ -107,18 +107,6 @@ class Impacts:
         self._limits = {}
         self._energy = None
 
-    def joined(self, earlier):
-        """What ``put`` takes: impacts of this piece of a step behind the ``earlier`` ones, None for none."""
-        events, pairs, work, loops, happened, v_after = earlier or ([], [], 0.0, 0.0, False, None)
-        return (
-            events + self.events, pairs + self.pairs, work + self.work_done, loops + self.loop_impulse,
-            happened or self.happened, self.v_after if self.happened else v_after,
-        )  # fmt: skip
-
-    def put(self, joined):
-        """The impacts of all pieces of a step, as ``joined`` returned them."""
-        self.events, self.pairs, self.work_done, self.loop_impulse[:], self.happened, self.v_after = joined
-
     def resolve(self, handle):
         """Impacts of a step, behind the integrator's ``free``; returns a status.
 

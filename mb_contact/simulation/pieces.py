@@ -104,8 +104,8 @@ class Pieces:
         done = 0.0
         if self._impacts is not None:
             context.impacts = self._impacts
-            context.impacts.put(self._kept)
-            done = context.impacts.work_done
+            _put(self._impacts, self._kept)
+            done = self._impacts.work_done
         account(context.handle, done)
         context.work.record[[PIECES, BY_EULER]] = self._counts
         return OK
@@ -148,4 +148,19 @@ class Pieces:
         self._counts[0] += 1
         if self._context.impacts is not None:  # one is lent to a scene that has none
             self._impacts = self._context.impacts
-            self._kept = self._impacts.joined(self._kept)
+            self._kept = _joined(self._kept, self._impacts)
+
+
+def _joined(earlier, impacts):
+    """What the Impacts of this piece have done behind what those of ``earlier`` ones have, None for none."""
+    events, pairs, work, loops, happened, v_after = earlier or ([], [], 0.0, 0.0, False, None)
+    return (
+        events + impacts.events, pairs + impacts.pairs, work + impacts.work_done, loops + impacts.loop_impulse,
+        happened or impacts.happened, impacts.v_after if impacts.happened else v_after,
+    )  # fmt: skip
+
+
+def _put(impacts, joined):
+    """What ``_joined`` returned, where a step leaves it."""
+    impacts.events, impacts.pairs, impacts.work_done, loops, impacts.happened, impacts.v_after = joined
+    impacts.loop_impulse[:] = loops

@@ -40,6 +40,7 @@ from mb_contact.core.tree.spatial import (
 from mb_contact.core.workspace import LIFTED
 from mb_contact.types import JOINT_FLOATING
 
+SLOWEST = 0.5  #: least factor on velocities
 LIGHT, HEAVY = 1e-6, 1e-2  #: parts of a group's energy between which push-out is taken out of it: more lifts what rests
 CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 
@@ -151,7 +152,7 @@ def _slow_groups(h):
     for t in range(h.draft.leader.shape[0]):
         gain, energy = work.group_gain[t], work.group_energy[t]
         any_gain = any_gain or gain > 0.0
-        work.group_gain[t] = np.sqrt(max(1.0 - gain / energy, 0.0)) if energy > 0.0 else 1.0
+        work.group_gain[t] = np.sqrt(max(1.0 - gain / energy, SLOWEST * SLOWEST)) if energy > 0.0 else 1.0
     if not any_gain:
         return 0.0
     before = work.energy[0]
