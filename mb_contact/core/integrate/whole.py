@@ -62,6 +62,7 @@ from mb_contact.types import (
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
 ROUNDING = 1e-13  #: part of the energies that is rounding
+NO_ENERGY = 1e-100  #: below it products of velocities have lost their digits [J]
 
 
 @kernel
@@ -266,6 +267,6 @@ def energy_gain(h, lag, kinetic, potential, falling, done):
     added = max(0.0, touch - work.contact_energy[PUSHED_OUT])
     own = work.energy[KINETIC] + work.energy[POTENTIAL] + removed - kinetic - potential - done - unlawful
     own += lag * h.settings[DT] * (work.falling[0] - falling)
-    bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
+    bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential)) + NO_ENERGY
     beyond = max(added - unlawfully, 0.0) if lag == 0.0 else 0.0
     return own + max(added, unlawfully), own + beyond, bound
