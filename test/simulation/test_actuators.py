@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import expm
 
 import mb_contact as mb
-from mb_contact.errors import DynamicsError, InputError, ModelError, SceneError
+from mb_contact.errors import InputError, ModelError, SceneError
 from mb_contact.model.scene import Actuator, Ground, Scene, SceneModel
 
 INERTIA = 0.7
