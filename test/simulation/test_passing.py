@@ -9,9 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import trimesh
 
 import mb_contact as mb
-from mb_contact.model.scene import Actuator, Material, ModelMaterials, Pose, Primitive, Scene, SceneModel, Velocity
+from mb_contact.model.scene import (
+    Actuator,
+    Ground,
+    Material,
+    ModelMaterials,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+    Velocity,
+)
 from mb_contact.worlds import Worlds
 
 MU, GRAVITY = 0.3, 9.81
@@ -268,3 +279,21 @@ def test_the_certificate_names_the_pair_that_ends_too_deep():
         certificate = sim.step().certificate
     assert certificate.deepest_pair == ""
     assert -1e-9 < certificate.end_gap < 1e-9
+
+
+@pytest.mark.parametrize("shape", ["cone", "ellipsoid", "cylinder", "box", "mesh"])
+def test_the_end_gap_above_a_half_space_is_that_of_the_lowest_point(shape, tmp_path):
+    size = {"cone": (0.04, 0.07), "ellipsoid": (0.09, 0.06, 0.05), "cylinder": (0.03, 0.07), "box": (0.07, 0.06, 0.05)}
+    trimesh.creation.cone(0.04, 0.09, sections=4).export(tmp_path / "cone.stl")  # whose origin is in its base
+    mesh = {"mesh": str(tmp_path / "cone.stl")} if shape == "mesh" else {}
+    pose = Pose((0.0, 0.0, 0.15), rpy=(2.0, 1.1, 0.3))
+    body = Primitive("body", shape, size.get(shape, ()), pose, "free", 0.2, inertia=(1e-4, 1e-4, 1e-4), **mesh)
+    sim = mb.Simulator(Scene(primitives=(body,), ground=Ground()))
+    told, compared = np.inf, 0
+    for _ in range(300):
+        step = sim.step()
+        if len(step.contacts) and np.isfinite(told):
+            assert told == pytest.approx(step.contacts["gap"].min(), abs=1e-9)
+            compared += 1
+        told = step.certificate.end_gap
+    assert compared > 50

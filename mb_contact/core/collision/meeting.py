@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 
-from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.manifold_normals import is_unknown, reference
 from mb_contact.core.collision.shapes import (
@@ -32,10 +31,12 @@ from mb_contact.core.collision.shapes import (
     has_faces,
     length_of,
     opposite,
+    reach,
 )
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     ZERO,
+    between,
     matrix,
     product,
     put_matrix,
@@ -155,10 +156,18 @@ def answer(geoms, pair, poses):
 def separation_along(geoms, poses, a, b, n):
     """Separation of two shapes along n, from B to A: of a half-space n is its normal [m]."""
     if geoms.kind[b] == SHAPE_PLANE:
-        return plane_gap(geoms.kind, geoms.size, poses.geom_R, poses.geom_p, a, b)
+        return _above(geoms, poses, a, b)
     if geoms.kind[a] == SHAPE_PLANE:
-        return plane_gap(geoms.kind, geoms.size, poses.geom_R, poses.geom_p, b, a)
+        return _above(geoms, poses, b, a)
     return gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n)
+
+
+@kernel
+def _above(geoms, poses, g, plane):
+    """Signed distance of a shape from a half-space [m]."""
+    n = body_axis(poses.geom_R, plane, 2)
+    height = vector_dot(n, between(poses.geom_p, g, poses.geom_p, plane))
+    return height - reach(geoms, poses.geom_R, g, opposite(n))
 
 
 @kernel

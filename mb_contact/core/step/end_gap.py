@@ -15,9 +15,9 @@ from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import COUNT, MEAN, NO_SHAPES, OUT, pose_of_shape, verdict_on
-from mb_contact.core.tree.spatial import vector
+from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
-from mb_contact.types import SHAPE_PLANE
+from mb_contact.types import SHAPE_PLANE, WORLD
 
 ROUNDED = 1e-9  #: overlap up to which nothing is named [m]
 STILL = 1e-6  #: relative motion in a step up to which its second order is below rounding [m]
@@ -34,13 +34,12 @@ def measure_end(h):
         end = i + 1
         while end < contacts.count[0] and contacts.pair[end] == contacts.pair[i]:
             end += 1
-        still, least = _hardly_moves(h, i, end)
-        if need.info[COUNT] > 0 and verdict_on(need, contacts.pair[i]) == NO_SHAPES:
-            still = True
-        elif still:
-            out[END_GAP] = min(out[END_GAP], least)
-        if not still:
-            _measure_pair(h, contacts.pair[i], i)
+        if need.info[COUNT] == 0 or verdict_on(need, contacts.pair[i]) != NO_SHAPES:
+            still, least = _hardly_moves(h, i, end)
+            if still:
+                out[END_GAP] = min(out[END_GAP], least)
+            else:
+                _measure_pair(h, contacts.pair[i], i)
         i = end
     for k in range(need.info[COUNT]):
         if need.verdict[k] == OUT:
@@ -51,7 +50,7 @@ def measure_end(h):
 def _hardly_moves(h, first, last):
     """(Whether a pair's contacts have moved so little that their rows tell the end, the least gap they tell [m])."""
     dt, unit, least = h.settings[DT], h.settings[UNIT_LENGTH], math.inf
-    if h.need.rule[MEAN] != 0.0 or h.sol.solved[0] == 0:
+    if h.need.rule[MEAN] != 0.0 or h.sol.solved[0] == 0 or _second_order(h, h.contacts.pair[first]) > ROUNDED * unit:
         return False, least
     for i in range(first, last):
         change = dt * (h.sol.u[3 * i] - h.rows.offset[3 * i])
@@ -111,6 +110,9 @@ def _second_order(h, pair):
     moved = 0.0
     for side in range(2):
         g = h.geoms.pairs[pair, side]
-        size = max(h.geoms.size[g, 0], max(h.geoms.size[g, 1], h.geoms.size[g, 2]))
-        moved += h.buffers.travel[g, 3] * h.buffers.travel[g, 3] / size
+        k = h.geoms.body[g]
+        if k != WORLD:
+            spin = vector(h.kin.V, k)
+            size = max(h.geoms.size[g, 0], max(h.geoms.size[g, 1], h.geoms.size[g, 2]))
+            moved += h.settings[DT] ** 2 * vector_dot(spin, spin) * size
     return moved
