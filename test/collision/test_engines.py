@@ -66,6 +66,7 @@ def test_missing_library_is_a_clear_error(monkeypatch):
     geoms = World([Shape("sphere", (0.1,), np.zeros(3))]).geoms
     monkeypatch.setitem(sys.modules, "coal", None)
     monkeypatch.delitem(sys.modules, ENGINES["coal"], raising=False)
+    monkeypatch.delitem(sys.modules, "mb_contact.collision.coal_settled", raising=False)  # which imports it
     with pytest.raises(CollisionError, match="pip install coal"):
         make_narrow_phase(geoms)
 
