@@ -5,13 +5,15 @@
 
 from typing import Any
 
+import numpy as np
+
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.warm_up import in_cache
-from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
+from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SHAPE_PLANE, SOLVER_NAMES
 
 
 class ContactStep:
@@ -129,8 +131,13 @@ class ContactStep:
 def pivots_without_slip(context):
     """Whether ``solver: auto`` takes the modified PPM: tangents without slip are eliminated, and what is left is small.
 
-    Joint friction is a box, which it does not know; driven rows, sleep and links' modes are of the usual step alone.
+    Joint friction is a box, which it does not know; driven rows, sleep and modes of links are for the usual step alone.
+    So is the question who meets whom (``by_need.py``): half-spaces, height fields and links of one robot raise none.
     """
-    scene = context.scene
-    usual = not (scene.motions or scene.sleep or len(context.world.joints.rubbing) or context.world.flexible)
-    return scene.friction_model == "no_slip" and scene.coordinates == "joints" and usual
+    scene, world = context.scene, context.world
+    usual = not (scene.motions or scene.sleep or len(world.joints.rubbing) or world.flexible)
+    plain = scene.friction_model == "no_slip" and scene.coordinates == "joints" and usual
+    body = world.geoms.body[world.geoms.pairs]
+    tree = np.where(body >= 0, world.tree.root[body], -1)
+    ground = world.geoms.kind[world.geoms.pairs].max(axis=1, initial=0) >= SHAPE_PLANE
+    return bool(plain and (ground | (tree[:, 0] == tree[:, 1])).all())

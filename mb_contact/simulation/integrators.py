@@ -57,7 +57,7 @@ class SemiImplicitEuler:
     lag = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
     #: parts of the energy in motion from which gains are taken out, and steps taken again: by a turn of phi in a step
     #: Euler's energy swings by about phi^2, which is left as it is
-    gains = 1e-4, 1e-2
+    gains = 1e-3, 1e-2
 
     def __init__(self, context):
         self._kernel = _whole.euler_step if context.N < UNLOCKED else _whole.long_euler_step

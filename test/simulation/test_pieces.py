@@ -45,7 +45,7 @@ def test_chains_that_fold_make_no_energy(links, kind, settings, steps):
     """A stuck contact between links k and k + 2 of a fold: held over a whole step it does work that no law allows."""
     rise, pieces = rises(mb.Simulator(mb.pendulum(links, kind).scene(**settings)), steps)
     assert rise < 1e-6
-    assert 1 < max(pieces) and sum(count > 1 for count in pieces) < 0.05 * steps
+    assert sum(count > 1 for count in pieces) < 0.05 * steps
 
 
 def test_a_pendulum_of_100_links_goes_on_where_the_step_is_too_long():

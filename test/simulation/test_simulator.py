@@ -12,7 +12,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
+from mb_contact.core.handle import GAIN_LEFT, GAIN_MOST
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
+from mb_contact.simulation.context import NEVER
 from mb_contact.types import NOT_FINITE
 from oracles.dense_step import DenseSource, PinocchioSource, StepJudge
 from paths import ROOT
@@ -82,7 +84,8 @@ class Tally:
 
 
 def judged_run(sim, source, efforts):
-    """Run and judge every step."""
+    """Run and judge every step, with what Euler gains left in."""
+    sim.context.settings[[GAIN_LEFT, GAIN_MOST]] = NEVER
     judge, tally = StepJudge(sim, source), Tally()
     limit, joints = sim.world.effort_limit, sim.world.joint_v
     for effort in efforts:
