@@ -266,8 +266,8 @@ def make_integrator(context):
         _refuse_fast_modes(context)
     integrator = SemiImplicitEuler(context) if euler else Flow(context, *FLOWS[scene.integrator])
     left, most = integrator.gains
-    if not euler or (context.contact_step.in_pieces and context.motions is None):
+    in_pieces = context.contact_step.in_pieces
+    if not euler or (in_pieces and context.motions is None):  # a driven joint does work that no book has
         context.settings[GAIN_LEFT] = left
-    if context.contact_step.in_pieces:
-        context.settings[GAIN_MOST] = most
+        context.settings[GAIN_MOST] = most if in_pieces else context.settings[GAIN_MOST]
     return integrator

@@ -36,7 +36,7 @@ def undone_unless_ok(context, take):
         if status != OK:
             for array, old in zip(_arrays(context), before):
                 array[: len(old)] = old  # the arrays of contacts may have grown
-            _closing.refresh(context.handle)
+            _closing.derive(context.handle)
     return status
 
 

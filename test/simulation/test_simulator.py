@@ -213,6 +213,7 @@ def test_the_command_of_a_failed_step_is_not_kept(monkeypatch, dual_arm):
     monkeypatch.setattr(dual_arm.context.integrator, "step", lambda _handle, _stage: NOT_FINITE)
     stepper = dual_arm._stepper
     monkeypatch.setattr(stepper, "_bound", stepper._bound._replace(call=lambda: NOT_FINITE))
+    monkeypatch.setattr(stepper._pieces, "take", lambda _time, _dt: NOT_FINITE)
     with pytest.raises(mb.DynamicsError):
         dual_arm.step(np.full(len(dual_arm.world.joint_names), 9.0))
     np.testing.assert_array_equal(dual_arm.save().effort, before)

@@ -12,15 +12,22 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.bench.legged import legged_scene
-from mb_contact.core.handle import ONLY_ROWS
+from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS
 from mb_contact.model.scene import Gear
 
 
-def moving(scene=None, seed=0):
-    """A legged machine whose drives shake it."""
-    sim, rng = mb.Simulator(scene or legged_scene()), np.random.default_rng(seed)
+def rows_of_loops(**changes):
+    """A simulator of the machine whose loops have rows, none of them tied."""
+    sim = mb.Simulator(replace(legged_scene(), loops="multipliers", **changes))
+    sim.context.solver[TIED] = 0.0
+    return sim
+
+
+def moving(sim=None, seed=0):
+    """A legged machine, with rows of its loops by default, whose drives shake it."""
+    sim, rng = sim or rows_of_loops(), np.random.default_rng(seed)
     efforts = np.zeros(len(sim.world.joint_names))
     driven = [i for i, name in enumerate(sim.world.joint_names) if sim.servos()[0][i]]
     for _ in range(20):
@@ -78,7 +85,7 @@ def limited_scene():
 @pytest.mark.parametrize("seed", range(4))
 def test_velocities_of_embedded_loops_are_those_by_rows(seed):
     """Omega by the sweeps over the aggregates, with the rates of joints at their limits among its coordinates."""
-    sim, efforts = moving(limited_scene(), seed)
+    sim, efforts = moving(mb.Simulator(limited_scene()), seed)
     state = sim.save()
     v, certificate, face = step_by(sim, state, efforts, False)
     P = sim.context.system
@@ -100,7 +107,7 @@ def test_velocities_of_embedded_loops_are_those_by_rows(seed):
 
 def test_embedded_loops_that_are_not_solved_by_nodes_are_posed_by_rows():
     """With few Newton steps: some are too few by nodes and enough by rows, from the same velocities and impulses."""
-    sim, efforts = moving(limited_scene(), 2)
+    sim, efforts = moving(mb.Simulator(limited_scene()), 2)
     state = sim.save()
     v, _, _ = step_by(sim, state, -2.0 * efforts, True)
     solved = []
@@ -131,8 +138,7 @@ def test_compliances_of_a_contact_are_those_of_the_nodes():
 
 
 def test_a_gear_is_eliminated_with_the_loops():
-    scene = replace(legged_scene(), gears=(Gear("left_hip_yaw", "right_hip_yaw", -0.5),))
-    sim, efforts = moving(scene)
+    sim, efforts = moving(rows_of_loops(gears=(Gear("left_hip_yaw", "right_hip_yaw", -0.5),)))
     v, certificate, face = step_by(sim, sim.save(), efforts, False)
     assert face == BY_NODES and sim.context.system.nodes.info[FOLLOWERS] == 19
     left, right = (sim.world.joint_v[sim.world.joint_names.index(f"{side}_hip_yaw")] for side in ("left", "right"))
@@ -146,7 +152,7 @@ def test_a_gear_is_eliminated_with_the_loops():
 
 def test_loops_that_contradict_each_other_say_so_and_stay_calm():
     """Velocities that open a planar loop out of its plane: no impulse fulfils all five rows of its hinge."""
-    sim, rng = mb.Simulator(legged_scene()), np.random.default_rng(0)
+    sim, rng = rows_of_loops(), np.random.default_rng(0)
     sim.set_state(sim.q, 0.3 * rng.uniform(-1.0, 1.0, len(sim.v)))
     certificates = [sim.step().certificate for _ in range(30)]
     assert certificates[0].solver == "over_budget" and certificates[0].loop_residual > 1e-6
