@@ -263,7 +263,7 @@ def polish(geoms, geom_R, geom_p, x, y, n, best):
             if not more:
                 break
             s = gap_along(geoms, geom_R, geom_p, x, y, trial)
-            if s > best - ROUNDING:  # at the top s is flat: 1e-8 in n is below its rounding
+            if s > best - ROUNDING * geoms.unit[0]:  # at the top s is flat: 1e-8 in n is below its rounding
                 best, chosen = max(best, s), trial
     return best, chosen
 
@@ -302,15 +302,16 @@ def newton_step(geoms, geom_R, geom_p, x, y, n, edge):
             htt += across
             hbb += across
     w = apart(geoms, geom_R, geom_p, x, y, n)
-    damping = abs(vector_dot(n, w)) + 1e-9
+    damping = abs(vector_dot(n, w)) + 1e-9 * geoms.unit[0]
     et, eb = vector_dot(edge, t), vector_dot(edge, b)
     # sideways distance without its part along the edge, which slides freely; the edge pulls n straight
-    along = vector_dot(w, edge) + STIFF * vector_dot(edge, n)
+    stiff = STIFF * geoms.unit[0]
+    along = vector_dot(w, edge) + stiff * vector_dot(edge, n)
     gt = vector_dot(w, t) - along * et
     gb = vector_dot(w, b) - along * eb
-    htt += damping + STIFF * et * et
-    htb += STIFF * et * eb
-    hbb += damping + STIFF * eb * eb
+    htt += damping + stiff * et * et
+    htb += stiff * et * eb
+    hbb += damping + stiff * eb * eb
     determinant = htt * hbb - htb * htb
     st = (hbb * gt - htb * gb) / determinant
     sb = (htt * gb - htb * gt) / determinant
