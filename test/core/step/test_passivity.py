@@ -21,9 +21,9 @@ def tumbler(**settings):
     return mb.Simulator(Scene(primitives=(plate,), gravity=(0.0, 0.0, 0.0), time_step=5e-3, **settings))
 
 
-@pytest.mark.parametrize("faster, removes", [(0.2, False), (1.0, True)])
+@pytest.mark.parametrize("faster, removes", [(1.0, False), (1.6, True)])
 def test_euler_tells_what_it_gains_and_loses_what_is_much(faster, removes):
-    """Of 20 rad/s at 5 ms it is above 1e-4 of the energy in some steps; of a fifth of that it is left."""
+    """Of 32 rad/s at 5 ms it is above 1e-3 of the energy in some steps; of 20 rad/s it is left."""
     sim = tumbler()
     sim.set_state(sim.q, faster * sim.v)
     told = removed = 0.0
@@ -33,7 +33,7 @@ def test_euler_tells_what_it_gains_and_loses_what_is_much(faster, removes):
         rise = certificate.energy + certificate.energy_removed - before
         if rise > 1.01e-6 * certificate.kinetic_energy:
             assert certificate.energy_gained == pytest.approx(rise, rel=1e-6)
-        assert certificate.energy - before <= 1.001e-4 * before and certificate.pieces == 1
+        assert certificate.energy - before <= 1.001e-3 * before and certificate.pieces == 1
     assert told > 0.0 and (removed > 0.0) == removes
 
 
