@@ -21,9 +21,9 @@ def tumbler(**settings):
     return mb.Simulator(Scene(primitives=(plate,), gravity=(0.0, 0.0, 0.0), time_step=5e-3, **settings))
 
 
-@pytest.mark.parametrize("faster, removes", [(1.0, False), (1.6, True)])
+@pytest.mark.parametrize("faster, removes", [(0.6, False), (1.6, True)])
 def test_euler_tells_what_it_gains_and_loses_what_is_much(faster, removes):
-    """Of 32 rad/s at 5 ms it is above 1e-3 of the energy in some steps; of 20 rad/s it is left."""
+    """Of 32 rad/s at 5 ms it is above 1e-3 of the energy in some steps; of 12 rad/s it is left."""
     sim = tumbler()
     sim.set_state(sim.q, faster * sim.v)
     told = removed = 0.0
