@@ -359,8 +359,8 @@ def test_services_are_answered_behind_errors_of_the_look_around(monkeypatch, cap
 
 def test_a_second_simulator_on_the_same_topics_is_told_of():
     with Session() as ros, ros.running(FakeSimulator(1), diagnostics_rate=20.0):
-        reports = ros.peer().listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
         peer = ros.peer()
+        reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
         words = "another simulator publishes on the topics of this one"
         peer.until(lambda: reports)
         with ros.running(FakeSimulator(1), diagnostics_rate=20.0):

@@ -69,6 +69,7 @@ def test_masses_of_all_magnitudes_carry_each_other(masses):
     assert deepest < 2e-6 and moved[:, 2].max() < 5e-6 and moved.max() < 5e-5
 
 
+@pytest.mark.slow
 def test_flows_carry_them_or_say_why_not():
     sim = mb.Simulator(replace(stack(MASSES[2]), collision_scheme="event"))
     try:

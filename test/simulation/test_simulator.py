@@ -85,7 +85,15 @@ class Tally:
 
 def judged_run(sim, source, efforts):
     """Run and judge every step, with what Euler gains left in."""
+    gains = sim.context.settings[[GAIN_LEFT, GAIN_MOST]]
     sim.context.settings[[GAIN_LEFT, GAIN_MOST]] = NEVER
+    try:
+        return judged(sim, source, efforts)
+    finally:
+        sim.context.settings[[GAIN_LEFT, GAIN_MOST]] = gains  # others run the same robot
+
+
+def judged(sim, source, efforts):
     judge, tally = StepJudge(sim, source), Tally()
     limit, joints = sim.world.effort_limit, sim.world.joint_v
     for effort in efforts:

@@ -159,8 +159,10 @@ def _is_asked(h, pair, i):
 @kernel
 def _first_verdict(h, pair, i):
     """Of a pair that is new: where neither shape has faces its normal is that of none; friction alone meets nobody."""
-    geoms = h.geoms
-    if h.sol.r[3 * i] == 0.0:
+    geoms, pressed = h.geoms, False
+    for k in range(i, h.contacts.count[0]):
+        pressed = pressed or (h.contacts.pair[k] == pair and h.sol.r[3 * k] > 0.0)
+    if not pressed:
         return OUT
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     plane = max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE

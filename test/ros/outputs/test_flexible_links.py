@@ -16,9 +16,8 @@ def test_modes_are_joints_of_the_node():
     simulator = mb.Simulator(CONFIG / "flexible_arm.yaml")
     with Session() as ros:
         peer = ros.peer()
-        states = []
         with ros.running(simulator, real_time_factor=0.0):
-            peer.node.create_subscription(JOINT_STATE, "joint_states", states.append, QoS(1000))
+            states = peer.listen("joint_states", JOINT_STATE, QoS(1000))
             peer.until(lambda: any(abs(state.position[2]) > 1e-4 for state in list(states)))
         state = next(state for state in states if abs(state.position[2]) > 1e-4)
     modes = [f"forearm/mode_{i}" for i in range(1, 5)]
