@@ -40,6 +40,7 @@ from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
+from mb_contact.core.solve.draft import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
 from mb_contact.core.step.need import (
     ASKED_FIRST,
@@ -157,16 +158,17 @@ def _is_asked(h, pair, i):
 
 
 @kernel
-def _first_verdict(h, pair, i):
-    """Of a pair that is new: where neither shape has faces its normal is that of none; friction alone meets nobody."""
-    geoms, pressed = h.geoms, False
-    for k in range(i, h.contacts.count[0]):
-        pressed = pressed or (h.contacts.pair[k] == pair and h.sol.r[3 * k] > 0.0)
-    if not pressed:
-        return OUT
+def _first_verdict(h, pair):
+    """Of a pair that is new: where neither shape has faces its normal is that of none.
+
+    Other friction than Coulomb's acts at a gap, and presses who passes against it: its pairs are always left out first.
+    """
+    geoms = h.geoms
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    plane = max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE
-    return ASKED_FIRST if plane or has_faces(geoms, a) or has_faces(geoms, b) else OUT
+    if max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE:
+        return ASKED_FIRST
+    faces = has_faces(geoms, a) or has_faces(geoms, b)
+    return ASKED_FIRST if faces and h.friction.model[MODEL] == COULOMB else OUT
 
 
 @on_demand(INTEGER)
@@ -196,7 +198,7 @@ def _decide(h):
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:
-            put_pair(h, h.contacts.pair[k], _first_verdict(h, h.contacts.pair[k], k), k)
+            put_pair(h, h.contacts.pair[k], _first_verdict(h, h.contacts.pair[k]), k)
             k = _first_new(h, k + 1)
     while True:
         if info[AT] == info[COUNT]:
