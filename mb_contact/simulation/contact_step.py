@@ -13,7 +13,7 @@ from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.warm_up import in_cache
-from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SHAPE_PLANE, SOLVER_NAMES
+from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
 
 
 class ContactStep:
@@ -126,18 +126,3 @@ class ContactStep:
         """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""
         status = self.impulses(handle) if status == LIMIT_MISSED else status
         return OK if status == IN_PARTS else status  # at the end of a flow nothing strikes any more
-
-
-def pivots_without_slip(context):
-    """Whether ``solver: auto`` takes the modified PPM: tangents without slip are eliminated, and what is left is small.
-
-    Joint friction is a box, which it does not know; driven rows, sleep and modes of links are for the usual step alone.
-    So is the question who meets whom (``by_need.py``): half-spaces, height fields and links of one robot raise none.
-    """
-    scene, world = context.scene, context.world
-    usual = not (scene.motions or scene.sleep or len(world.joints.rubbing) or world.flexible)
-    plain = scene.friction_model == "no_slip" and scene.coordinates == "joints" and usual
-    body = world.geoms.body[world.geoms.pairs]
-    tree = np.where(body >= 0, world.tree.root[body], -1)
-    ground = world.geoms.kind[world.geoms.pairs].max(axis=1, initial=0) >= SHAPE_PLANE
-    return bool(plain and (ground | (tree[:, 0] == tree[:, 1])).all())

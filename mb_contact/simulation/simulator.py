@@ -18,7 +18,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
-from mb_contact.simulation.contact_step import ContactStep, pivots_without_slip
+from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import Impacts, needs_impacts
@@ -127,12 +127,11 @@ class Simulator(Readings):
             self._warm_up(progress)
 
     def _make_contact_step(self):
-        """The ContactStep of the scene's formulation and solver; without slip the modified PPM where it may be."""
+        """The ContactStep of the scene's formulation and solver."""
         if self.scene.elimination == "modified_abm":
             return study("RobustPivotStep")(self.context)
         name = "FormulationStep" if self.scene.studied and not self.scene.pivots else "PivotingStep"
-        pivots = self.scene.studied or pivots_without_slip(self.context)
-        return (study(name) if pivots else ContactStep)(self.context)
+        return (study(name) if self.scene.studied else ContactStep)(self.context)
 
     def _warm_up(self, progress):
         """Compile or load every kernel, and run one step, before time starts."""

@@ -73,6 +73,12 @@ def test_soles_have_30_studs_that_touch_level_ground():
 
 
 @needs_robot
+def test_soles_by_default_obey_every_row_that_is_not_tied():
+    run = quadruped.walk(Simulator(quadruped.quadruped("no_slip", feet="soles")), 0.5)
+    assert "over_budget" not in run.solvers and run.residual.max() < 1e-9 and run.contacts.max() > 20
+
+
+@needs_robot
 @pytest.mark.slow
 def test_a_run_for_each_solver():
     """A fifth of a second of landing and standing; the no-slip ones are the same motion."""

@@ -265,7 +265,7 @@ def _certify_phase(h, q, u, residuals):
 def _leave_immobile(P, u):
     """Velocities of immobile rows as they are asked for."""
     for i in range(P.count[ROWS]):
-        if P.immobile[i] != 0:
+        if P.immobile[i] != 0 and P.follower[i] == 0:
             u[P.source[i]] = P.q[i]
 
 

@@ -176,13 +176,11 @@ class System(NamedTuple):
     island: Annotated[Integers, "B + 1"]  #: first block of an island
     face: Annotated[Integers, 1]  #: BY_ROWS, BY_BODIES or BY_NODES
     W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
-    tied: Annotated[Integers, 1]  #: equality rows that are made to follow others (``dependent.py``), only BY_ROWS
-    order: Annotated[Integers, "F"]  #: equality rows, island by island, those that follow last
-    segment: Annotated[Integers, "B + 1"]  #: first of them of an island
-    rank: Annotated[Integers, "B"]  #: first that follows
-    follower: Annotated[Integers, "R"]  #: 1 of a row that follows
+    tied: Annotated[Integers, 1]  #: rows that follow from equality rows (``dependent.py``), only BY_ROWS
+    follower: Annotated[Integers, "R"]  #: 1 of such a row
+    order: Annotated[Integers, "F"]  #: equality rows of an island, those that follow last
     left: Annotated[Reals, "F"]  #: what a row has of its own
-    follow: Annotated[Reals, "F", "F"]  #: of those that follow: by which combination of the others
+    factor: Annotated[Reals, "F", "F"]  #: Cholesky factor of W among them
     bodies: Bodies
     factors: Factors
     dictionary: Dictionary

@@ -108,7 +108,7 @@ def certify_step(h):
         for i in range(n_rows):
             h.sol.u[i] += h.rows.offset[i]
     for i in range(h.system.count[ROWS]):
-        if h.system.immobile[i] != 0:
+        if h.system.immobile[i] != 0 and h.system.follower[i] == 0:
             row = h.system.source[i]
             h.sol.u[row] = min(max(h.sol.q[row], 0.0), h.system.q[i])
     loops = h.sol.loops

@@ -22,7 +22,7 @@ from mb_contact.core.solve.assemble import (
     set_velocities,
     try_by_nodes,
 )
-from mb_contact.core.solve.dependent import tie_rows, tie_velocities
+from mb_contact.core.solve.dependent import tie_rows
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import EVEN, NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
@@ -124,23 +124,15 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
 
 
 @kernel
-def _ask(P, q):
-    """Velocities q of the caller's rows, those of rows that are tied from the rows that they follow."""
-    set_velocities(P, q)
-    if P.tied[0] > 0:
-        tie_velocities(P)
-
-
-@kernel
 def start(h):
     """Velocities and warm impulses of the posed system from ``h.sol``."""
     P, before = h.system, h.sol.before
-    _ask(P, h.sol.q)
+    set_velocities(P, h.sol.q)
     row_velocities(h.rows, rows_in_use(h), h.kin.V, before)
     combine_velocities(before, h.bil)
     for i in range(P.count[ROWS]):
         row = P.source[i]
-        P.r[i] = h.sol.r[row]
+        P.r[i] = h.sol.r[row] if P.follower[i] == 0 else 0.0
         P.work.before[i] = before[row] + h.rows.offset[row]
 
 
@@ -148,11 +140,11 @@ def start(h):
 def start_phase(h, q, theta):
     """Velocities q of the posed system, normal impulses of at least theta, and a cold start: a phase of an impact."""
     P = h.system
-    _ask(P, q)
+    set_velocities(P, q)
     for b in range(P.count[BLOCKS]):
         i = P.blocks.start[b]
         if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL:
-            P.blocks.mu[i] = theta[P.source[i]]
+            P.blocks.mu[i] = theta[P.source[i]] if P.follower[i] == 0 else 0.0
     for i in range(P.count[ROWS]):
         P.r[i] = 0.0
 
@@ -338,8 +330,6 @@ def _drop_push_out(h, P, island, most):
             h.sol.pushed[row] = offset
             P.work.before[i] -= offset
             h.rows.offset[row] = 0.0
-    if P.tied[0] > 0:
-        tie_velocities(P)
     return found
 
 

@@ -1,8 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps of a scene by the solvers that D15 compares: ``solver: lemke | ppm | active_set``; ppm is also what ``auto``
-takes without slip.
+"""Steps of a scene by the solvers that D15 compares: ``solver: lemke | ppm | active_set``.
 
 Rows, free velocities, impacts and the motion are those of the usual step.  Rows that hold with equality (loops, gears,
 without slip and with viscous friction the tangents too) are eliminated by D15's algorithm 2; what is left goes to
@@ -78,7 +77,7 @@ class PivotingStep(ContactStep):
     def __init__(self, context):
         super().__init__(context)
         scene, world = context.scene, context.world
-        self._solver = solver = "ppm" if scene.solver == "auto" else scene.solver
+        self._solver = solver = scene.solver
         self.solver_names, self.ties_rows = ("none", solver, "no_push_out", "over_budget"), False
         message = f"{solver} does not know joint friction; use solver: auto"
         scene.refuse_if(len(world.joints.rubbing) > 0, "solver", message)
