@@ -5,8 +5,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble

@@ -93,7 +93,8 @@ def test_normals_that_tangents_hold_are_tied():
     """In the corner of a floor and a wall the tangents of either hold what the normals of the other would."""
     box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((-0.1, 0.0, 0.1)), "free", 1.0)
     wall = Primitive("wall", "box", (0.1, 1.0, 1.0), Pose((0.05, 0.0, 0.5)))
-    sim = mb.Simulator(Scene(primitives=(box, wall), ground=Ground(), friction_model="no_slip", gravity=(9.0, 0.0, -3.0)))
+    scene = Scene(primitives=(box, wall), ground=Ground(), friction_model="no_slip", gravity=(9.0, 0.0, -3.0))
+    sim = mb.Simulator(scene)
     for _ in range(20):
         certificate = sim.step().certificate
     P = sim.context.system
