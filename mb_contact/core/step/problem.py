@@ -38,6 +38,7 @@ from mb_contact.core.solve.system import (
     ROWS,
     UNILATERAL,
 )
+from mb_contact.core.step.need import ROUND
 from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
@@ -172,6 +173,8 @@ def solve(h, purpose):
     polish = purpose != STEP or h.solver[TWICE] == 0.0
     known = purpose == STEP
     taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
+    if purpose == STEP and h.need.info[ROUND] > 0:
+        taken = 1.0  # of the same step with other contacts: most islands have their impulses already
     some = has_sleepers(h)
     if P.face[0] == BY_NODES and some and sleeps(h, 0):
         stage = SOLVER_WARM
