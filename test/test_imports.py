@@ -20,7 +20,7 @@ PACKAGE = ROOT / "mb_contact"
 LEAVES = {"errors", "checks"}
 BASE = LEAVES | {"types"}
 TOP = {"ros", "cli", "viewer", "bench", "demo"}
-BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision"}
+BELOW_SIMULATION = BASE | {"compile", "core", "model", "solvers", "dynamics", "collision"}
 
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
 ALLOWED = {
@@ -28,11 +28,12 @@ ALLOWED = {
     "lazy": set(),
     "errors": set(),
     "checks": {"errors"},
-    "core": {"types"},
+    "compile": set(),
+    "core": {"types", "compile"},
     "solvers": BASE | {"core", "lazy"},
     "model": BASE | {"core"},
     "dynamics": BASE | {"core", "model", "solvers"},
-    "collision": BASE | {"core", "model", "solvers"},
+    "collision": BASE | {"compile", "core", "model", "solvers"},
     "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
@@ -50,7 +51,7 @@ ALLOWED = {
 
 #: library -> the only rooms or files that may import it
 CONFINED = {
-    "numba": {"core"},
+    "numba": {"compile", "core"},
     "coal": {"collision"},
     "fcl": {"collision"},
     "embreex": {"collision/ray_scene.py"},
@@ -173,7 +174,7 @@ def test_the_rooms_of_core_import_one_way():
 
 #: Libraries' private names that have no public one.
 LIBRARIES = {"os._exit", "sys._getframe", "reader._ref", "writer._ref", "waitset._ref"}
-#: of Numba's compiler, which has no public names for what becomes of compiled code; for core/ alone
+#: of Numba's compiler, which has no public names for what becomes of compiled code; for compile/ alone
 NUMBA = {
     "_Utils", "_code", "_create_empty_module", "_data_layout", "_defn", "_ee", "_engine", "_ensure_finalized",
     "_final_module", "_finalized", "_find_referenced_environments", "_get_compiled_object", "_get_module_for_linking",
@@ -249,7 +250,7 @@ def is_own(node):
 def reaches(path):
     """Accesses ``x._name``, but those to ``self`` and ``cls`` and to names that the file itself gives."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    known = NAMED_TUPLE | set(own_names(nodes)) | (NUMBA if path.parent.name == "core" else set())
+    known = NAMED_TUPLE | set(own_names(nodes)) | (NUMBA if path.parent.name == "compile" else set())
     for node in nodes:
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
             continue

@@ -155,7 +155,7 @@ import json
 from mb_contact.errors import MbContactError
 from mb_contact.simulation.kernel_jobs import KINDS
 from mb_contact.simulation.warm_up import all_jobs
-from mb_contact.core.kernel_dispatcher import COMPILED
+from mb_contact.compile.dispatcher import COMPILED
 from numba.core import event
 import mb_contact
 counted, ran, refused = event.RecordingListener(), 0, 0

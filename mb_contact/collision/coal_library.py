@@ -20,7 +20,7 @@ import uuid
 from pathlib import Path
 
 from mb_contact.collision.coal_settled import coal
-from mb_contact.core.kernel_files import PACKAGED, user_folder
+from mb_contact.compile.files import PACKAGED, user_folder
 
 SOURCE = Path(__file__).with_name("coal_narrow.cpp")
 OPTIONS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-w")

@@ -5,7 +5,8 @@
 
 from typing import Annotated, NamedTuple
 
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.workspace import (
     Articulated,
     Compliance,

@@ -4,20 +4,17 @@
 """The decorators of compiled functions, and the hash of the sources that their compiled code belongs to.
 
 A kernel holds code of the functions that it calls, so the file of a compiled function carries a hash of every file of
-its room of ``core`` and of those that the room may import (and of ``types.py``, whose constants are compiled in); any
-edit is a new hash for all that is built on it.  ``kernel_files.py`` has the files, ``kernel_dispatcher.py`` what calls,
-loads and compiles.
+its room of ``core`` and of those that the room may import, of ``compile/``, and of ``types.py``, whose constants are
+compiled in; any edit is a new hash for all that is built on it.  ``compile/`` has what compiles, keeps and calls.
 """
 
 import functools
 import hashlib
 from pathlib import Path
 
-import numba
 from numba import types
 
-from .kernel_dispatcher import KernelDispatcher
-from .kernel_files import choose_target
+from ..compile.decorated import decorated
 
 #: room of kernels -> rooms of core/ that it may import (test_imports.py holds them to it), beside files of core/ itself
 ROOMS = {
@@ -46,7 +43,7 @@ def room_of(module):
 def source_digest(room):
     """Hash of every source file that compiled code of a room depends on."""
     package = Path(__file__).parent.parent
-    files = [package / "types.py", *(package / "core").glob("*.py")]
+    files = [package / "types.py", *(package / "core").glob("*.py"), *(package / "compile").glob("*.py")]
     rooms, wanted = set(), {STUDIES, *ROOMS} if room == STUDIES else {room}
     while wanted:
         rooms |= wanted
@@ -63,8 +60,6 @@ def source_digest(room):
 #: what functions ``on_demand`` return
 INTEGER, REAL, TRUTH, NOTHING = types.int64, types.float64, types.boolean, types.none
 VECTOR = types.UniTuple(REAL, 3)
-choose_target()
-DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels run as plain Python
 
 
 def kernel(function):
@@ -111,17 +106,7 @@ def unlocked(function):
     return _compiled(function, nogil=True)
 
 
-def entry_for(function, *arguments):
-    """What a call from Python with arguments like these ends in: it does not look at their types again (0.4 us)."""
-    return function if DISABLE_JIT else function.entry_of(tuple(map(function.typeof_pyval, arguments)))
-
-
-def _compiled(function, inlined=False, fused=False, nogil=False, result=None):
-    """Every flag is set for every function: Numba lets those that are not pass on from whatever caller came first."""
-    if DISABLE_JIT:
-        return function
+def _compiled(function, **options):
     package = __name__.partition(".")[0]
     inside = function.__module__.partition(".")[0] == package
-    options = {"error_model": "numpy", "_nrt": False, "forceinline": inlined, "fastmath": fused, "nogil": nogil}
-    digest = source_digest(room_of(function.__module__)) if inside else None
-    return KernelDispatcher(function, options, digest, result)
+    return decorated(function, source_digest(room_of(function.__module__)) if inside else None, **options)

@@ -8,7 +8,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.trigonometry import padded
 from mb_contact.types import CLOSURE_ROWS, JOINT_ROWS, Closures, Gears
 

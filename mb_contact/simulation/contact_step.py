@@ -5,12 +5,12 @@
 
 from typing import Any
 
+from mb_contact.compile.decorated import is_kept
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
 from mb_contact.simulation.impacts import Impacts
-from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
 
 
@@ -51,7 +51,7 @@ class ContactStep:
         context = self.context
         if context.impacts is not None:
             context.impacts.warm_up(handle)
-        elif self.has_impacts and in_cache(Impacts.kernel):  # it would take 30 ms of the first step with one
+        elif self.has_impacts and is_kept(Impacts.kernel):  # it would take 30 ms of the first step with one
             self._lend().warm_up(handle)
             self._lent = None  # with what that has left in it
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from mb_contact.compile.decorated import entry_for
 from mb_contact.core.collision.closed_forms import ASKED
 from mb_contact.core.handle import FACE_GAP, GAIN_LEFT, GAIN_MOST, TWICE
 from mb_contact.core.integrate import (
@@ -24,7 +25,6 @@ from mb_contact.core.integrate import (
 )
 from mb_contact.core.integrate.flow_step import BEGIN
 from mb_contact.core.integrate.tableaux import ONE_STAGE, RK4, RK54
-from mb_contact.core.jit import entry_for
 from mb_contact.core.step import step as _step
 from mb_contact.dynamics.joint_space import mass_matrix
 from mb_contact.simulation.other_poses import OtherPoses

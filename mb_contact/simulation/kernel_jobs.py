@@ -5,21 +5,15 @@
 
 import contextlib
 import doctest
-import gc
 import importlib
 import inspect
 import io
 import json
-import os
-import queue
-import sys
-import threading
-import time
 
 import numpy as np
 
+from mb_contact.compile.workers import serve
 from mb_contact.core.declare import allocate
-from mb_contact.core.kernel_dispatcher import COMPILED, find_address
 from mb_contact.core.rays.cast import meet_triangles, turn_tiles
 from mb_contact.core.step import closing, problem, step
 from mb_contact.core.step.assemble import assemble
@@ -149,6 +143,8 @@ def _bench(options):
 
 def _kernel(key):
     """A function that is compiled when it is first called."""
+    from mb_contact.compile.dispatcher import find_address  # there is none where Numba compiles alone
+
     find_address(key)
 
 
@@ -158,33 +154,5 @@ KINDS = {kind.__name__[1:]: kind for kind in _ALL}
 
 
 def work():
-    """What a worker runs: jobs as they come on its standard input; its lines say how many functions it compiled."""
-    gc.disable()  # of a compiler's many objects that costs an eighth of its time
-    jobs = queue.Queue()
-    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
-    threading.Thread(target=_count, daemon=True).start()
-    while True:
-        kind, argument = jobs.get()
-        try:
-            KINDS[kind](argument)
-            failure = None
-        except MbContactError as error:
-            failure = None if kind in OPTIONAL else str(error)
-        _answer(done=True, failure=failure)
-
-
-def _answer(**more):
-    """One line in one piece: two threads write."""
-    os.write(1, (json.dumps({"functions": len(COMPILED), **more}) + "\n").encode())
-
-
-def _listen(jobs):
-    for line in sys.stdin:
-        jobs.put(json.loads(line))
-    os._exit(0)  # the process that waits needs no more, or is gone
-
-
-def _count():
-    while True:
-        time.sleep(0.5)
-        _answer()
+    """What a process runs that compiles."""
+    serve(KINDS, OPTIONAL, MbContactError)

@@ -8,44 +8,30 @@ one before, and loads what others have compiled; the jobs that come first have f
 waits takes the machine code from the cache, and is free for other things meanwhile.
 """
 
-import contextlib
 import functools
 import itertools
 import json
 import os
-import queue
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.collision import coal_library
-from mb_contact.core import kernel_files as files
+from mb_contact.compile import files
+from mb_contact.compile.decorated import AS_IT_IS, is_kept
+from mb_contact.compile.workers import WORKER, Job, run_jobs
 from mb_contact.core.integrate import whole
-from mb_contact.core.jit import DISABLE_JIT, ROOMS, STUDIES, source_digest
+from mb_contact.core.jit import ROOMS, STUDIES, source_digest
 from mb_contact.errors import InputError
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.model.scene import CHOICES
 from mb_contact.types import SHAPE_CONE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 LIBRARY = "package://mb_contact/config"
-WORKER = "MB_CONTACT_COMPILES"  # in the environment of processes that compile: they start no further ones
-_PROGRAM = "import os; os.nice({}); from mb_contact.simulation.kernel_jobs import work; work()"
+_PROGRAM = "from mb_contact.simulation.kernel_jobs import work; work()"
 
 WITHOUT_CLOSED_FORM = (SHAPE_CYLINDER, SHAPE_CONE, SHAPE_ELLIPSOID, SHAPE_CONVEX)
-_WIDTH = 24  #: of the progress bar
-
-
-class Job(NamedTuple):
-    """Something that compiles kernels: its kind and argument, and how many functions it compiles, about."""
-
-    kind: str
-    argument: str = ""
-    functions: int = 1
 
 
 #: kernels of every step: two processes that take them in this order hardly compile a function twice, and end together
@@ -68,12 +54,7 @@ BENCHES = (
 
 def is_compiled():
     """Whether the kernels of every step can be loaded (or need no compiling)."""
-    return in_cache(whole.euler_step) and in_cache(whole.long_euler_step)
-
-
-def in_cache(kernel):
-    """Whether a kernel was compiled for this environment from these files (or needs no compiling)."""
-    return DISABLE_JIT or kernel.is_kept()
+    return is_kept(whole.euler_step) and is_kept(whole.long_euler_step)
 
 
 def compile_step(progress, more=()):
@@ -102,14 +83,14 @@ def compile_parts(context, progress):
         Gets lines of text.
     """
     scene = context.scene
-    if scene.collision_engine == "coal" and not DISABLE_JIT and WORKER not in os.environ:
+    if scene.collision_engine == "coal" and not AS_IT_IS and WORKER not in os.environ:
         _build_narrow_phase(context.world.geoms.kind, progress)
     parts = {
         f"the contact step of formulation {scene.formulation}": context.contact_step,
         f"the integrator {scene.integrator}": context.integrator,
         "the impact phase": context.impacts, "the event scheme": context.events,
     }  # fmt: skip
-    missing = [name for name, part in parts.items() if part is not None and not in_cache(part.kernel)]
+    missing = [name for name, part in parts.items() if part is not None and not is_kept(part.kernel)]
     if missing:
         progress(f"compiled too (first run only): {', '.join(missing)}")
         chosen = {key: getattr(scene, key) for key in CHOICES if getattr(scene, key) != CHOICES[key][0]}
@@ -179,7 +160,7 @@ def compile_wanted(progress, **options):
 @functools.cache
 def compile_behind():
     """``compile_wanted`` behind everything else that this process does, once; it ends with the process."""
-    if WORKER not in os.environ and not DISABLE_JIT and files.can_write():
+    if WORKER not in os.environ and not AS_IT_IS and files.can_write():
         options = {"progress": lambda _line: None, "processes": 1, "niceness": 19}
         threading.Thread(target=compile_wanted, kwargs=options, daemon=True).start()
 
@@ -201,121 +182,6 @@ def all_jobs():
     return [STEP, (*WORLDS, *CAMERAS, *large), (*BENCHES, *small)]
 
 
-# --- processes --------------------------------------------------------------------------------------
-
-
-class Progress:
-    """Share of the work that is done, and the time that is left, as lines of text."""
-
-    def __init__(self, total, progress, every=0.1):
-        self._total, self.say, self._every = total, progress, every
-        self._start, self._said, self._jobs = time.perf_counter(), -1.0, {}
-        self.failures = []  #: one sentence each
-        self._lock = threading.Lock()
-
-    def tell(self, job, functions):
-        """So many functions of a job are compiled."""
-        with self._lock:
-            self._jobs[job] = min(functions, job.functions)
-            share = min(sum(self._jobs.values()) / self._total, 0.99)
-            if share < self._said + self._every:
-                return
-            self._said = share
-            spent = time.perf_counter() - self._start
-            bar = "#" * round(_WIDTH * share)
-            left = f", {spent * (1.0 / share - 1.0):.0f} s left" if share > 0.03 else ""
-            self.say(f"compiling [{bar:-<{_WIDTH}}] {share:.0%}{left} (first run only)")
-
-
 def compile_jobs(phases, progress, processes=None, every=0.1, niceness=0):
-    """Run jobs, phase after phase, those of a phase side by side; returns whether all went well.
-
-    Parameters
-    ----------
-    phases : sequence of sequences of Job
-    progress : callable
-        Gets lines of text.
-    processes : int, optional
-        As many as there are processors.
-    every : float
-        Share of the work after which a line is due.
-    niceness : int
-        Of the processes.
-    """
-    if not sys.executable or DISABLE_JIT or WORKER in os.environ or not files.can_write():
-        progress("compiling (first run only)")  # here, whatever is called
-        return False
-    bar = Progress(sum(job.functions for jobs in phases for job in jobs), progress, every)
-    start, count = time.perf_counter(), 0
-    for jobs in phases:
-        left = queue.SimpleQueue()
-        for job in jobs:
-            left.put(job)
-        workers = [_Worker(left, bar, niceness) for _ in range(min(len(jobs), processes or os.cpu_count() or 1))]
-        try:
-            count += sum(worker.wait() for worker in workers)
-        finally:
-            for worker in workers:
-                worker.end()
-    for failure in bar.failures:
-        progress(failure)
-    progress(f"compiled {count} functions in {time.perf_counter() - start:.0f} s")
-    return not bar.failures
-
-
-class _Worker:
-    """A process that runs jobs, and the thread that hands them out."""
-
-    def __init__(self, jobs, bar, niceness):
-        self._jobs, self._bar, self._niceness, self._count, self._ended = jobs, bar, niceness, 0, False
-        self._process = self._start()
-        self._thread = threading.Thread(target=self._hand_out, daemon=True)
-        self._thread.start()
-
-    def _start(self):
-        return subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(self._niceness)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env=child_environment() | {WORKER: "1"},
-        )  # fmt: skip
-
-    def _hand_out(self):
-        with contextlib.suppress(ValueError):  # of a file that ``end`` has closed
-            self._run()
-
-    def _run(self):
-        before = 0  # functions that the process had compiled
-        while not self._ended:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.write(json.dumps([job.kind, job.argument]) + "\n")
-                self._process.stdin.flush()
-            answer = {"functions": before}
-            for line in self._process.stdout:
-                answer = json.loads(line)
-                self._bar.tell(job, job.functions if "done" in answer else answer["functions"] - before)
-                if "done" in answer:
-                    break
-            self._count += answer["functions"] - before
-            before = answer["functions"]
-            if "done" not in answer:
-                if self._ended:
-                    return
-                answer, before = {"failure": "the process that compiled it has ended"}, 0
-                self._process.communicate()
-                self._process = self._start()
-            if answer["failure"]:
-                self._bar.failures.append(f"{job.argument or job.kind}: {answer['failure']}")
-
-    def wait(self):
-        self._thread.join()
-        return self._count
-
-    def end(self):
-        self._ended = True
-        self._process.kill()
-        self._thread.join()
-        self._process.kill()
-        self._process.communicate()
+    """``run_jobs`` with the jobs of ``kernel_jobs.py``."""
+    return run_jobs(phases, _PROGRAM, child_environment(), progress, processes, every, niceness)

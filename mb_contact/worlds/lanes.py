@@ -6,10 +6,10 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from mb_contact.compile.decorated import entry_for
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import MEASURED, PROJECTION
 from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END
-from mb_contact.core.jit import entry_for
 from mb_contact.core.workspace import MAY_SLEEP
 from mb_contact.core.worlds import run as _run
 from mb_contact.core.worlds.store import (

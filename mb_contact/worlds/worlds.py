@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import Floats, as_positive, as_shape, as_whole
+from mb_contact.compile.decorated import is_kept
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.worlds.run import refresh_worlds, reset_worlds, run_worlds
@@ -20,7 +21,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.results import State
-from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step, in_cache
+from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.controllers import Controllers
 from mb_contact.worlds.jobs import Jobs
@@ -130,7 +131,7 @@ class Worlds(WorldReadings):
             self.scene.refuse_if(closure.end is not None, f"loop_closures[{i}].end", message)
         self.count = as_whole(count, "count")
         progress = progress or (lambda _line: None)
-        if not in_cache(run_worlds):
+        if not is_kept(run_worlds):
             compile_step(progress, WORLDS)
         available = len(os.sched_getaffinity(0))
         self.threads = min(as_whole(available if threads is None else threads, "threads"), self.count)

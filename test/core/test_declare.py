@@ -12,8 +12,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pytest
 
-from mb_contact.core.declare import Integers, Integers32, Reals, allocate, handle
-from mb_contact.core.jit import DISABLE_JIT, kernel
+from mb_contact.compile.decorated import DISABLE_JIT
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Integers32, Reals, allocate
+from mb_contact.core.jit import kernel
 
 pytestmark = pytest.mark.nojit
 

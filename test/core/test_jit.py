@@ -45,8 +45,8 @@ def make_package(root, decorator):
         folder.mkdir(parents=True)
     for folder in (package, package / "core", *folders):
         (folder / "__init__.py").write_text("", encoding="utf-8")
-    for name in ("jit.py", "kernel_compiler.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
-        shutil.copy(PACKAGE / "core" / name, package / "core" / name)
+    shutil.copy(PACKAGE / "core" / "jit.py", package / "core" / "jit.py")
+    shutil.copytree(PACKAGE / "compile", package / "compile", ignore=shutil.ignore_patterns("__pycache__"))
     write_leaf(package, decorator, 2)
     write_types(package, 0)
     caller = CALLER.format(decorator=DECORATORS[decorator])

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.compile.decorated import DISABLE_JIT
 from mb_contact.core.integrate.flow_step import flow_steps
 from mb_contact.core.integrate.whole import euler_steps
-from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
 

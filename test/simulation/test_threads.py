@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.compile.decorated import DISABLE_JIT
 from mb_contact.core.integrate.whole import euler_step, long_euler_step
-from mb_contact.core.jit import DISABLE_JIT
 
 
 @pytest.mark.parametrize("scene", ["box_stack", "dual_arm_lift"])

@@ -10,12 +10,13 @@ import re
 import pytest
 
 from mb_contact.collision import coal_library
-from mb_contact.core import kernel_files
+from mb_contact.compile import files
+from mb_contact.compile.workers import Job, Progress
 from mb_contact.errors import InputError
 from mb_contact.model.scene import CHOICES, Pose, Primitive, Scene
 from mb_contact.simulation import kernel_jobs, warm_up
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.simulation.warm_up import Job, Progress, compile_ahead, compile_jobs, compile_wanted
+from mb_contact.simulation.warm_up import compile_ahead, compile_jobs, compile_wanted
 
 
 def test_the_jobs_have_every_choice_and_every_scene_of_the_library():
@@ -77,20 +78,20 @@ def test_what_may_be_asked_for_is_compiled_until_nothing_new_is(monkeypatch, com
         return known - {key for keys in done for key in keys if compiles}
 
     monkeypatch.setattr(warm_up, "compile_jobs", fake)
-    monkeypatch.setattr(kernel_files, "wanted", wanted)
+    monkeypatch.setattr(files, "wanted", wanted)
     assert compile_wanted(print) == compiles
     assert done == [["a", "b"], ["c"], ["d"]]
 
 
 def test_where_nothing_can_be_kept_no_process_is_started(monkeypatch):
     lines = []
-    monkeypatch.setattr(kernel_files, "can_write", lambda: False)
+    monkeypatch.setattr(files, "can_write", lambda: False)
     assert not compile_jobs([[Job("no such kind")]], lines.append)
     assert lines == ["compiling (first run only)"]
 
 
 def test_a_packages_kernels_are_for_a_level_of_cpus(monkeypatch, tmp_path):
-    monkeypatch.setattr(kernel_files, "target", lambda: "znver4-01234567")
+    monkeypatch.setattr(files, "target", lambda: "znver4-01234567")
     with pytest.raises(InputError, match="for x86-64-v3; this process compiles for znver4"):
         compile_ahead([], False, tmp_path, print)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.compile.decorated import DISABLE_JIT
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene
 
 
@@ -75,7 +76,7 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(call, words):
 
 
 def test_a_controller_that_numba_does_not_compile_is_refused():
-    if mb.core.jit.DISABLE_JIT:
+    if DISABLE_JIT:
         pytest.skip("nothing is compiled")
     with pytest.raises(mb.InputError, match="cannot be compiled: NameError: name 'no_such_name'"):
         arms().step(controller=unknown)

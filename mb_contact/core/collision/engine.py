@@ -10,7 +10,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mb_contact.core.jit import DISABLE_JIT, kernel
+from mb_contact.compile.decorated import DISABLE_JIT
+from mb_contact.core.jit import kernel
 
 QUERY, ENGINE = range(2)  #: entries of ``buffers.engine``: address of the function, and of its first argument
 

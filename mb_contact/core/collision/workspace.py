@@ -5,7 +5,8 @@
 
 from typing import Annotated, NamedTuple
 
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Reals, allocate
 
 FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
 FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice

@@ -14,12 +14,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.compile.handles import handle
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, GEARS, BilateralWork, bilateral_rows, make_bilateral_work
 from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.workspace import Articulated, Kinematics, LoopWork, Rows, make_loop_work, make_rows

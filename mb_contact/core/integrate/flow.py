@@ -19,6 +19,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.compile.handles import handle
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
 from mb_contact.core.constraints.servo import (
@@ -29,7 +30,7 @@ from mb_contact.core.constraints.servo import (
     servo_forces,
 )
 from mb_contact.core.constraints.spring import spring_forces
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed

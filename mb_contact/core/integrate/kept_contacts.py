@@ -19,13 +19,13 @@ at the end, its point goes with the bodies' surfaces.
 
 from typing import NamedTuple
 
+from mb_contact.compile.handles import handle
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.constraints.contact import find_previous, tangential
 from mb_contact.core.constraints.torsion_rolling import moments
-from mb_contact.core.declare import handle
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.integrate.end_laws import ask_at_end, is_kept
 from mb_contact.core.integrate.flow import begin_flow, move_chart

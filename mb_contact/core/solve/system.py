@@ -16,7 +16,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.declare import Integers, Integers32, Reals, allocate, handle
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Integers32, Reals, allocate
 
 EQUALITY = 0  #: u + mu r = 0, mu a softness
 UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0

@@ -28,7 +28,8 @@ which needs the angular part of x alone.  I, P, h and f are summed over subtrees
 
 from typing import Annotated, NamedTuple
 
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.evaluate import finite, forward_dynamics_at, move
 from mb_contact.core.tree.spatial import (

@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.compile.decorated import DISABLE_JIT
 
 REALS = types.CPointer(types.float64)
 

@@ -5,7 +5,8 @@
 
 from typing import Annotated, NamedTuple
 
-from mb_contact.core.declare import Integers, Reals, handle
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Reals
 from mb_contact.core.workspace import COLUMNS, HEAD
 from mb_contact.types import JOINT_ROWS
 

@@ -17,8 +17,9 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.compile.handles import handle
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.handle import DT, TOLERANCE
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.jit import kernel

@@ -9,8 +9,8 @@ import trimesh
 
 import mb_contact as mb
 from mb_contact.collision import coal_library
-from mb_contact.core.jit import DISABLE_JIT
-from mb_contact.core.kernel_dispatcher import KernelDispatcher
+from mb_contact.compile.decorated import DISABLE_JIT
+from mb_contact.compile.dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
 from mb_contact.simulation.step import NOTHING
 

@@ -30,9 +30,9 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 
-from . import kernel_files as files
-from .kernel_compiler import CopiedLibrary, Executable, KernelCompiler, mangle, names_of, on_one_stack, short_hash
-from .on_demand import RESOLVER, place
+from . import files
+from .compiler import CopiedLibrary, Executable, KernelCompiler, mangle, names_of, on_one_stack, short_hash
+from .place import RESOLVER, place
 
 LOG = logging.getLogger("mb_contact.kernels")
 INLINED = 200  #: lines of LLVM's code up to which it is a part of callers; LLVM would not copy larger functions
@@ -65,7 +65,7 @@ def _compilation():
 
 
 class KernelDispatcher(CPUDispatcher):
-    """What the decorators of ``jit.py`` make of a function.
+    """What the decorators make of a function.
 
     Parameters
     ----------

@@ -15,8 +15,9 @@ import pytest
 from numba.core import types, typing
 from numba.core.registry import cpu_target
 
-from mb_contact.core.jit import DISABLE_JIT, kernel
-from mb_contact.core.kernel_compiler import KernelTyping, on_one_stack
+from mb_contact.compile.compiler import KernelTyping, on_one_stack
+from mb_contact.compile.decorated import DISABLE_JIT
+from mb_contact.core.jit import kernel
 
 CALLS = 2000
 

@@ -94,7 +94,7 @@ from numba.core import event
 compiled = event.RecordingListener()
 with event.install_listener("numba:compile", compiled):
     from toy.core.tree import kernels
-    from toy.core.kernel_dispatcher import COMPILED
+    from toy.compile.dispatcher import COMPILED
     values = [float(getattr(kernels, name)(2.0)) for name in {names}]
     total = {more}
 starts = sum(record.is_start for _, record in compiled.buffer)
@@ -111,8 +111,8 @@ def package(tmp_path):
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text("", encoding="utf-8")
-    for name in ("jit.py", "kernel_compiler.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
-        shutil.copy(ROOT / "mb_contact" / "core" / name, package / "core" / name)
+    shutil.copy(ROOT / "mb_contact" / "core" / "jit.py", package / "core" / "jit.py")
+    shutil.copytree(ROOT / "mb_contact" / "compile", package / "compile", ignore=shutil.ignore_patterns("__pycache__"))
     (package / "types.py").write_text("", encoding="utf-8")
     lines = "\n".join(f"    total += (x - {k}.0) / (x + {k}.0)" for k in range(1, 150))
     (package / "core" / "tree" / "kernels.py").write_text(KERNELS.format(lines=lines), encoding="utf-8")
@@ -195,7 +195,7 @@ def test_what_is_missing_or_damaged_is_compiled_again(package):
 @pytest.mark.long
 def test_an_entry_that_is_asked_for_is_compiled(package):
     """As steps ask for theirs, where nothing was compiled ahead: a folder that cannot be written, say."""
-    more = "__import__('toy.core.jit').core.jit.entry_for(kernels.doubled, 2.0)(2.0)"
+    more = "__import__('toy.compile.decorated').compile.decorated.entry_for(kernels.doubled, 2.0)(2.0)"
     for _ in range(2):
         assert run(package, [], more=more)[3] == pytest.approx(3.0 * LARGE + 1.0)
 
