@@ -233,11 +233,16 @@ def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
     """
     c0, c1 = P.bodies.first_piece[island], P.bodies.first_piece[island + 1]
     part = budget if impact else first_share(P, island, budget)
-    way, total, first, jammed = SOLVER_NONE, 0, not impact, False
+    way, total, first, jammed, strained = SOLVER_NONE, 0, not impact, False, False
     while True:
         rays = not (impact or jammed)
-        status, steps, _ = search(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
+        status, steps, left = search(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
         total, known = total + steps, False
+        if status == SOLVED and left > tolerance and not strained:  # rounding of impulses that press bodies together
+            strained = True
+            for row in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
+                P.r[row] = 0.0
+            continue
         if status == OVER_BUDGET and first:
             first, left = False, budget - part
             if _level(h, P, island):
