@@ -14,9 +14,9 @@ from mb_contact.model.pendulum import Pendulum, pendulum
 
 SECONDS = 5.0
 PICTURES = 12  #: of a sequence
-INK = {"os": "tab:red", "eliminated": "tab:blue"}  #: J14's colours
-NAMES = {"os": "OS", "eliminated": "NMC/OS"}
-LINES = {"os": {"linewidth": 3.0, "alpha": 0.5}, "eliminated": {"linewidth": 1.0}}
+INK = {"os": "tab:red", "nmc_os": "tab:blue"}  #: J14's colours
+NAMES = {"os": "OS", "nmc_os": "NMC/OS"}
+LINES = {"os": {"linewidth": 3.0, "alpha": 0.5}, "nmc_os": {"linewidth": 1.0}}
 PARTS = (1, 2, 4)  #: of the chain's step, for which differences are drawn
 
 

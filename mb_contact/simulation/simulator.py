@@ -43,6 +43,8 @@ class Simulator(Readings):
         Called with one line of text for each stage while kernels are compiled; not when they are cached.
     warm_up : bool
         Compile or load the kernels now; otherwise ``reset`` has to be called before the first step.
+    step : callable, optional
+        Makes the ContactStep of a StepContext, in the place of the scene's own: a class of ``mb_contact.studies``.
 
     Attributes
     ----------
@@ -104,16 +106,21 @@ class Simulator(Readings):
     can_rebuild = True  #: whether ``rebuilt`` takes scenes with other bodies
 
     def __init__(
-        self, scene: Scene | str | Path, progress: Callable[[str], Any] | None = None, warm_up: bool = True
+        self,
+        scene: Scene | str | Path,
+        progress: Callable[[str], Any] | None = None,
+        warm_up: bool = True,
+        step: Callable[[StepContext], ContactStep] | None = None,
     ) -> None:
         progress = progress or (lambda _line: None)
+        self._given_step = step
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.world = self._make_world(self.scene)
         if warm_up and not is_compiled():
             compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
-        context.contact_step = step = self._make_contact_step()
-        context.solver[[ONLY_ROWS, TIED]] = step.only_rows, step.ties_rows
+        context.contact_step = (step or self._make_contact_step)(context)
+        context.solver[[ONLY_ROWS, TIED]] = context.contact_step.only_rows, context.contact_step.ties_rows
         context.integrator = make_integrator(context)
         if needs_impacts(context):
             context.impacts = self._make_impacts(context)
@@ -126,13 +133,13 @@ class Simulator(Readings):
         if warm_up:
             self._warm_up(progress)
 
-    def _make_contact_step(self):
+    def _make_contact_step(self, context):
         """The ContactStep of the scene's formulation and solver; without slip the modified PPM where it may be."""
         if self.scene.elimination == "modified_abm":
-            return study("RobustPivotStep")(self.context)
+            return study("RobustPivotStep")(context)
         name = "FormulationStep" if self.scene.studied and not self.scene.pivots else "PivotingStep"
-        pivots = self.scene.studied or pivots_without_slip(self.context)
-        return (study(name) if pivots else ContactStep)(self.context)
+        pivots = self.scene.studied or pivots_without_slip(context)
+        return (study(name) if pivots else ContactStep)(context)
 
     def _warm_up(self, progress):
         """Compile or load every kernel, and run one step, before time starts."""
@@ -217,7 +224,7 @@ class Simulator(Readings):
         SceneError, ModelError
             The new scene is impossible.
         """
-        new = Simulator(scene, warm_up=False)
+        new = Simulator(scene, warm_up=False, step=self._given_step)
         if new.scene.sensors:
             _ = new.sensors  # which may be impossible
         for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):

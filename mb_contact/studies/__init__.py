@@ -4,7 +4,7 @@
 """Studies of the papers beside the product; a simulation loads none unless it is asked to.
 
 formulations   J14's six ways to write one contact problem, and steps with each
-hinged_bodies  J12's pendulum in the coordinates of its bodies
+closure_step   the papers' pendulums as free bodies, NMC/OS: hinges as rows of a dense problem
 impact_laws    both phases of a collision under three laws of restitution, in NumPy
 drumwright     D15's models: no slip, viscous, Coulomb with viscous, at accelerations and impulses
 sko            J11's spatial kernel operators in dense matrices: the reference of the compiled recursions
