@@ -43,7 +43,6 @@ ALLOWED = {
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "bench": BELOW_SIMULATION | {"simulation", "studies", "worlds", "ros"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
-    "sko": {"studies"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
     "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
 }

@@ -28,7 +28,5 @@ _DEFINED = {
     "impact_laws": ("Collision", "collide", "two_phases"),
     "running_scene": ("next_step_problem",),
 }
-#: former names, by what they are now: they work and warn as those of mb_contact/__init__.py
-_RENAMED = {"contact_step": "solve_step", "step_problem": "next_step_problem"}
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, ("sko",), renamed=_RENAMED)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, ("sko",))

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps whose loop closures hold where the step begins: the papers' NMC/OS without its velocity product (J14 section 8).
+"""Steps whose loop closures hold where the step begins: the papers' NMC/OS without its velocity product (J14 8).
 
 J14 (19) and (47) have the rows ``G v+ + dt dG/dt v = 0``, to which the usual step adds a part of the closure error,
 gamma c / dt.  Where every joint is a closure (``Pendulum.free_scene``) fast short links gain energy with the product

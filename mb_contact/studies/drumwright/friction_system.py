@@ -7,7 +7,7 @@ The models differ in which rows hold with equality, which with complementarity, 
 velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.lazy import former_name
 from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.drumwright import equality_rows as _eq, friction_state as _state, point_rows as _rows
 from mb_contact.studies.drumwright.least_norm import least_norm_response
@@ -498,11 +497,6 @@ class FrictionSystem:
                 self.eq, self.ppm,
             )  # fmt: skip
         )
-
-    @property
-    def judge(self) -> Callable[..., FrictionCertificate]:
-        """Former name of ``certify``."""
-        return former_name(self, "judge", "certify")
 
     def certify(self, hard: npt.NDArray[np.int64] | None = None) -> FrictionCertificate:
         """Residuals of the impulses in ``eq.r``, whose response is in ``eq.u``.

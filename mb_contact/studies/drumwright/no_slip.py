@@ -13,7 +13,6 @@ The printed (54) and (57) leave out dt f, and (56), (57) write X^-1 for the bloc
     (A^-1)_11 = M^-1 - M^-1 X (X* M^-1 X)^-1 X* M^-1,   X = [J* S* T*] of full rank (algorithm 2).
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,7 +49,6 @@ def no_slip_step(
     least_norm: bool = False,
     touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
-    held: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
 ) -> FrictionModelResult:
     """Velocity after a step of the no-slip model (D15 (45)-(57)), from the compliance of the touched bodies alone.
 
@@ -83,8 +81,6 @@ def no_slip_step(
         [m]
     rank_tolerance : float
         Equality rows with less than this part of their compliance to themselves count as dependent.
-    held : array_like of bool (n,), optional
-        Former name of ``sticking``; deprecated.
 
     Returns
     -------
@@ -111,9 +107,6 @@ def no_slip_step(
     system = system_of(model)
     system.begin_step(q, v, effort, contacts, dt, bilateral, gravity)
     normals = system.b + 3 * np.arange(system.count)
-    if held is not None:
-        warnings.warn("held of no_slip_step is now sticking", DeprecationWarning, stacklevel=2)
-        sticking = held
     fixed = normals[contacts.gap <= touch if sticking is None else as_mask(sticking, system.count)]
     equality = np.empty(system.b + 2 * len(fixed), np.int64)
     equality[: system.b] = np.arange(system.b)

@@ -79,8 +79,6 @@ def test_wrong_calls_are_refused():
         mb.studies.no_slip_step(world, pose(), np.zeros(5), None, c, 0.01)
     with pytest.raises(InputError, match="sticking must be"):
         mb.studies.no_slip_step(world, pose(), np.zeros(6), None, c, 0.01, sticking=[True, False])
-    with pytest.warns(DeprecationWarning, match="held of no_slip_step is now sticking"):
-        mb.studies.no_slip_step(world, pose(), np.zeros(6), None, c, 0.01, held=[True])
     with pytest.raises(InputError, match="directions"):
         mb.studies.coulomb_viscous_step(world, pose(), np.zeros(6), None, c, 0.01, directions=5)
 
