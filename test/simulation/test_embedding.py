@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench.legged import legged_scene
 from mb_contact.model.scene import Closure, Gear, Ground, JointProperties, Pose, Scene, SceneModel
+from mb_contact.programs.bench.legged import legged_scene
 from paths import ROOT
 from scenes.loop_cases import bar, four_bar, four_bar_joints, four_bar_motion, hinge
 

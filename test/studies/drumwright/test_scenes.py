@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench import grasp as bench
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene, SceneModel
+from mb_contact.programs.bench import grasp as bench
 from oracles.dense_oracle import Dense
 from paths import ROOT
 
