@@ -57,7 +57,7 @@ RUN = {
     "mb-contact bench": ("test/programs/test_cli.py", "bench"),
     "mb-contact bench fidelity": ("test/programs/bench/test_fidelity.py", '"fidelity"'),
     "mb-contact bench formulations": ("test/programs/bench/test_orders.py", '"formulations"'),
-    "mb-contact bench grasp": ("test/benchmarks/test_programs.py", '"grasp"'),
+    "mb-contact bench grasp": ("test/programs/bench/test_grasp.py", '"grasp"'),
     "mb-contact bench hold": ("test/programs/bench/test_hold.py", "hold"),
     "mb-contact bench node": ("test/programs/bench/test_node.py", "node"),
     "mb-contact bench pendulum": ("test/programs/bench/test_pendulum.py", '"pendulum"'),
