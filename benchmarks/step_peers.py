@@ -8,9 +8,9 @@
 MuJoCo: elliptic cone, Newton solver, Euler with implicit damping, all else at its defaults; its world is made of ours
 (``mb_contact/programs/bench/mujoco_world.py``).  Blocks of steps of either engine take turns; the table has the least
 and the median time of a single step.  "held": every timed step starts from the same state, in the middle of a motion,
-with the same efforts; the others go on from step to step.  Beside the times stand what each engine makes of the scene: contact
-points, deepest penetration and our residual (MuJoCo's contacts are soft, so it solves another problem).  ``heaps.py``
-has heaps that fall and come to rest, by phases of the fall.
+with the same efforts; the others go on from step to step.  Beside the times stand what each engine makes of the scene:
+contact points, deepest penetration and our residual (MuJoCo's contacts are soft, so it solves another problem).
+``heaps.py`` has heaps that fall and come to rest, by phases of the fall.
 """
 
 from __future__ import annotations

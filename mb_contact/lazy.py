@@ -38,3 +38,9 @@ def lazy_names(
 
     public = sorted([*where, *rooms])
     return get, lambda: public, public
+
+
+def imported(name: str) -> Any:
+    """A class or function by its full name, whose module is imported now: what a room uses of those above it."""
+    module, _, own = name.rpartition(".")
+    return getattr(importlib.import_module(module), own)

@@ -11,6 +11,7 @@ from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
+from mb_contact.lazy import imported
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SHAPE_PLANE, SOLVER_NAMES
@@ -38,7 +39,7 @@ class ContactStep:
         self.context = context
         scene = context.scene
         rigid = scene.friction_model == "no_slip"
-        if scene.coordinates == "joints" and scene.formulation == "os":
+        if scene.coordinates == "joints":
             rigid = rigid or len(context.couplings.closures.kind) > 0
         self.ties_rows = rigid and scene.solver == "auto"  #: equality rows that nearly follow others are tied to them
         if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
@@ -128,6 +129,18 @@ class ContactStep:
         return OK if status == IN_PARTS else status  # at the end of a flow nothing strikes any more
 
 
+def refuse_beyond_studies(scene):
+    """SceneError for what the steps of a study do not know."""
+    for key in ("sleep", "motions", "solver"):
+        beyond = getattr(scene, key) not in (False, (), "auto")
+        scene.refuse_if(beyond, key, "is for the usual steps; leave it out where a step is handed in")
+
+
+def refuse_embedded(context):
+    """SceneError where loops are embedded in the tree, for steps that know them as rows alone."""
+    context.scene.refuse_if(bool(context.parts), "loops", "these steps have loops as rows; set loops: multipliers")
+
+
 def pivots_without_slip(context):
     """Whether ``solver: auto`` takes the modified PPM: tangents without slip are eliminated, and what is left is small.
 
@@ -141,3 +154,10 @@ def pivots_without_slip(context):
     tree = np.where(body >= 0, world.tree.root[body], -1)
     ground = world.geoms.kind[world.geoms.pairs].max(axis=1, initial=0) >= SHAPE_PLANE
     return bool(plain and (ground | (tree[:, 0] == tree[:, 1])).all())
+
+
+def usual_step(context):
+    """ContactStep of a scene: without slip, where it may be, and by the solvers that D15 compares a PivotingStep."""
+    if not (context.scene.pivots or pivots_without_slip(context)):
+        return ContactStep(context)
+    return imported("mb_contact.studies.drumwright.pivoting_step.PivotingStep")(context)

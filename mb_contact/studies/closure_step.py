@@ -16,7 +16,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES
 from mb_contact.core.handle import DRIFT_RATE
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
-from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.contact_step import ContactStep, refuse_embedded
 
 if TYPE_CHECKING:
     from mb_contact.simulation.context import StepContext
@@ -39,6 +39,7 @@ class ClosureStep(ContactStep):
 
     def __init__(self, context: StepContext, velocity_product: bool = False) -> None:
         super().__init__(context)
+        refuse_embedded(context)
         self.ties_rows, self._product = False, velocity_product
 
     def solve(self, handle):
