@@ -66,7 +66,7 @@ def simulator(chain: Pendulum, way: str, **settings: Any) -> Simulator:
 
 def sphere_states(chain: Pendulum, sim: Simulator) -> Floats:
     """Centres and velocities (n, 4) of the spheres: x, z, and their rates."""
-    if sim.world.couplings.rows:
+    if not sim.world.joint_names:
         q, v = sim.q.reshape(-1, 7), sim.v.reshape(-1, 6)
         return np.hstack([q[:, [0, 2]], v[:, [3, 5]]])
     return np.hstack([chain.centres(sim.q), chain.centre_velocities(sim.q, sim.v)])

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import as_positive
 from mb_contact.core.lcp.active_factor import ACTIVE
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
-from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
 from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
     FrictionModelResult,
@@ -46,7 +45,6 @@ def no_slip_step(
     gravity: ArrayLike = GRAVITY,
     warm: Sequence[int] | npt.NDArray[np.int64] = (),
     sticking: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
-    least_norm: bool = False,
     touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> FrictionModelResult:
@@ -74,9 +72,6 @@ def no_slip_step(
     sticking : array_like of bool (n,), optional
         Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
         bodies from passing through each other.
-    least_norm : bool
-        Of all impulses with the same velocity afterwards return those of least norm (where the normals allow it),
-        instead of those of an active set.
     touch : float
         [m]
     rank_tolerance : float
@@ -114,8 +109,5 @@ def no_slip_step(
     equality[system.b + 1 :: 2] = fixed + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
-    independent = system.eq.info[PICKED_ROWS]
     active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
-    if least_norm and status == "solved":
-        system.relax(rank_tolerance)
-    return system.result("velocity", status, dt)._replace(active=active, independent=int(independent))
+    return system.result("velocity", status, dt)._replace(active=active)
