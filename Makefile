@@ -20,13 +20,14 @@ unexport PYTHONHOME RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
 # The short suite: files of every room that find most in their time.
 CHECK := $(addprefix test/, \
-    test_imports.py test_license_headers.py test_packaging.py test_public_names.py test_public_docs.py test_cli.py \
+    test_imports.py test_license_headers.py test_packaging.py test_public_names.py test_public_docs.py \
     core solvers dynamics model collision/test_engines.py \
     simulation/test_simulator.py simulation/test_stored_runs.py simulation/test_interface.py simulation/test_wrenches.py \
     simulation/test_coulomb_cone.py simulation/test_rebuild.py \
     surfaces/test_contact.py surfaces/test_surface.py surfaces/test_tree.py \
     studies/test_impact_laws.py studies/sko studies/drumwright/test_no_slip.py studies/formulations/test_os.py \
-    ros/test_commands.py ros/embedded viewer/test_view.py demo/test_lift.py bench/test_pendulum.py)
+    ros/test_commands.py ros/embedded viewer/test_view.py \
+    programs/test_cli.py programs/demo/test_lift.py programs/bench/test_pendulum.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-all lint docs measurements wheel release clean

@@ -75,7 +75,7 @@ class BuildWithKernels(build_py):
         super().run()
         if PRECOMPILE and not getattr(self, "editable_mode", False):  # which setuptools before 64 lacks
             folder = Path(self.build_lib).resolve() / NAME / "kernels"
-            command = [sys.executable, "-m", f"{NAME}.cli", "compile", "--all", "--into", str(folder)]
+            command = [sys.executable, "-m", NAME, "compile", "--all", "--into", str(folder)]
             if subprocess.run(command, cwd=HERE, env={**os.environ, "PYTHONPATH": str(HERE)}).returncode:
                 raise SystemExit(
                     f"MB_CONTACT_PRECOMPILE: {NAME} cannot compile its kernels with {sys.executable}: install its "
@@ -147,7 +147,7 @@ setup(
     distclass=PlatformDistribution,
     entry_points={
         "console_scripts": [
-            "mb-contact = mb_contact.cli:main",
+            "mb-contact = mb_contact.programs.cli:main",
             "simulator_node = mb_contact.ros.main:main",
         ],
     },

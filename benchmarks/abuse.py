@@ -42,7 +42,7 @@ def main(argv=None):
     environment.setdefault("ROS_DOMAIN_ID", DOMAIN)
     with tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile("w+") as errors:
         lift = subprocess.Popen(
-            [sys.executable, "-m", "mb_contact.cli", "demo", "lift", "--out", out, "--backend", "embedded"],
+            [sys.executable, "-m", "mb_contact", "demo", "lift", "--out", out, "--backend", "embedded"],
             env=environment, stdout=subprocess.PIPE, stderr=errors, text=True,
         )  # fmt: skip
         for line in lift.stdout:

@@ -18,8 +18,8 @@ from pathlib import Path
 from quick import options_of
 
 import mb_contact as mb
-from mb_contact.bench.legged import legged_scene
 from mb_contact.model.scene import Closure, Gear, Pose, Scene, SceneModel
+from mb_contact.programs.bench.legged import legged_scene
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 

@@ -23,8 +23,8 @@ from fidelity_engines import ENGINES
 from measurements import machine, versions
 from quick import options_of
 
-from mb_contact.bench.fidelity import CASES
-from mb_contact.bench.fidelity.table import markdown, rows
+from mb_contact.programs.bench.fidelity import CASES
+from mb_contact.programs.bench.fidelity.table import markdown, rows
 
 PEERS = Path(__file__).with_name("fidelity_peers.py")
 LIMIT = 900  #: seconds for an engine
@@ -32,9 +32,9 @@ QUICK = ("rod_on_ice", "painleve")  #: cases of --quick
 TITLE = """# Fidelity
 
 What the simulator computes, beside what is exact. Exact values come from formulas or from ODEs solved by other means
-(`mb_contact/bench/fidelity/`), never from the simulator. Time step 1 ms unless the setting says otherwise.
-`mb-contact bench fidelity` prints the figures again, `test/bench/test_fidelity.py` holds them to their tolerances,
-and this page and [all settings](measurements/fidelity.md) are the output of
+(`mb_contact/programs/bench/fidelity/`), never from the simulator. Time step 1 ms unless the setting says otherwise.
+`mb-contact bench fidelity` prints the figures again, `test/programs/bench/test_fidelity.py` holds them to their
+tolerances, and this page and [all settings](measurements/fidelity.md) are the output of
 
     python benchmarks/fidelity.py --peers PYTHON --out docs/fidelity.md
 
@@ -56,7 +56,7 @@ ENERGY = """
 In every step `T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T`: impulses never give more kinetic energy to the free
 motion than the push out of penetration does. The certificate has the two sides, `contact_energy` and
 `push_out_energy`. The tests hold it in all steps of 24 random passive scenes of 10 s
-(`test/bench/test_fidelity_energy.py`), `python benchmarks/fidelity_energy.py` in 200 (2,000,000 steps of 1 ms,
+(`test/programs/bench/test_fidelity_energy.py`), `python benchmarks/fidelity_energy.py` in 200 (2,000,000 steps of 1 ms,
 60,760 impacts: excess at most 1e-22 of T, no impact gained energy;
 measured before scenes of the event scheme were among them).
 """

@@ -16,7 +16,7 @@ import time
 
 from quick import options_of
 
-from mb_contact.bench.fidelity.energy import run_scene
+from mb_contact.programs.bench.fidelity.energy import run_scene
 
 ALLOWED = 1e-10
 

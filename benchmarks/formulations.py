@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from quick import options_of  # noqa: E402
 
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
-from mb_contact.bench.formulations import TABLE  # noqa: E402
+from mb_contact.programs.bench.formulations import TABLE  # noqa: E402
 from mb_contact.studies.formulations.formulation import residuals  # noqa: E402
 from oracles.dense_oracle import Dense  # noqa: E402
 from scenes.formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402

@@ -22,9 +22,9 @@ import numpy as np
 from stepping import Record, add_options, counted, follow, markdown, number, statistics, write_json
 
 import mb_contact as mb
-from mb_contact.bench.step import SCENE, Lift
 from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
+from mb_contact.programs.bench.step import SCENE, Lift
 from mb_contact.surfaces.scene_file import is_surface_scene
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"

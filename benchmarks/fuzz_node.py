@@ -367,7 +367,7 @@ def attack_page(arguments, chance):
     """Faults of a page that is open to the network, under attack through its gate."""
     import websockets
 
-    command = [sys.executable, "-u", "-m", "mb_contact.cli", "view", str(SCENE), "--host", "0.0.0.0", "--paused"]
+    command = [sys.executable, "-u", "-m", "mb_contact", "view", str(SCENE), "--host", "0.0.0.0", "--paused"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as view:
         line = next(line for line in view.stderr if "web view at" in line)
         threading.Thread(target=lambda: [None for _ in view.stderr], daemon=True).start()

@@ -52,7 +52,7 @@ MEASUREMENTS = {
                               "papers.md#as-printed"),
     "spatial_operators": Measurement("Residuals of J11's equations", "python benchmarks/spatial_operators.py",
                                      "papers.md#j11"),
-    "grasp": Measurement("Drumwright's grasp", "python benchmarks/grasp.py", "drumwright.md"),
+    "grasp": Measurement("Drumwright's grasp", "mb-contact bench grasp", "drumwright.md"),
     "formulations": Measurement("Sizes and times of J14's formulations", "mb-contact bench formulations",
                                 "formulations.md"),
     "friction_models": Measurement("The polyhedral and the exact cone", "python benchmarks/friction_models.py",
@@ -92,7 +92,7 @@ def run(command, more=()):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tables.md"
         words = [str(file) if word == MARKDOWN else word for word in command.split()]
-        start = {"python": [sys.executable], "mb-contact": [sys.executable, "-m", "mb_contact.cli"]}[words[0]]
+        start = {"python": [sys.executable], "mb-contact": [sys.executable, "-m", "mb_contact"]}[words[0]]
         done = subprocess.run([*start, *words[1:], *more], cwd=ROOT, capture_output=True, text=True, check=False)
         written = file.read_text(encoding="utf-8") if file.exists() else None
     return done.returncode, done.stdout.strip(), written, done.stderr.strip()

@@ -45,8 +45,8 @@ from stepping import (
 )
 
 import mb_contact as mb
-from mb_contact.bench.step import Lift
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Velocity
+from mb_contact.programs.bench.step import Lift
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 CARD = (0.1, 0.07, 0.001)  #: long side, short side, thickness [m]

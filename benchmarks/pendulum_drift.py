@@ -13,28 +13,28 @@ is zero and the push-out of contacts is bounded by 0.1 m/s).
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import numpy as np
 from quick import options_of
 
 import mb_contact as mb
-from mb_contact.studies.hinged_bodies.simulator import HingedBodies
+from mb_contact.studies.closure_step import ClosureStep
 
-GAMMAS = (0.0, 0.05, 0.2, 0.5, 1.0)
+GAMMAS = (0.0, 0.05, 0.2, 0.5, 0.9)
 
 
 def study(links, seconds, gamma, product):
     """Openings before the first contact and at all [m], the largest gain of a step and the end's energy [J]."""
     chain = mb.pendulum(links, "first_impact")
-    sim = HingedBodies(chain, gamma=gamma, velocity_product=product)
+    sim = mb.Simulator(chain.free_scene(drift_rate=gamma), step=partial(ClosureStep, velocity_product=product))
     energy, before, worst, gain, touched = sim.energy(), 0.0, 0.0, 0.0, False
     for _ in range(round(seconds / chain.time_step)):
         try:
             certificate = sim.step().certificate
         except mb.DynamicsError:
             return before, np.inf, np.inf, np.nan
-        touched = touched or certificate.contacts > 0
-        opening = sim.hinge_opening()
+        touched, opening = touched or certificate.contacts > 0, certificate.closure_error
         before = before if touched else max(before, opening)
         worst, gain = max(worst, opening), max(gain, certificate.energy - energy)
         energy = certificate.energy

@@ -236,7 +236,7 @@ def lcp_speed():
 def dual_arm_problems(count=10):
     """(M, q) of J14 Eq. 53 for the dual arm: four fingertips that touch, in random directions, at random velocities."""
     from mb_contact import load_urdf
-    from mb_contact.bench.formulations import bench_problem
+    from mb_contact.programs.bench.formulations import bench_problem
     from mb_contact.studies import StepProblem, formulate
 
     model = load_urdf(Path(__file__).parents[1] / "urdf" / "dual_arm.urdf")

@@ -6,11 +6,11 @@
     python benchmarks/step_peers.py [--only box,stack] [--blocks 20] [--robots 1,2,4,8,16] [--heaps 10,36] [--json FILE]
 
 MuJoCo: elliptic cone, Newton solver, Euler with implicit damping, all else at its defaults; its world is made of ours
-(``mb_contact/bench/mujoco_world.py``).  Blocks of steps of either engine take turns; the table has the least and the
-median time of a single step.  "held": every timed step starts from the same state, in the middle of a motion, with the
-same efforts; the others go on from step to step.  Beside the times stand what each engine makes of the scene: contact
-points, deepest penetration and our residual (MuJoCo's contacts are soft, so it solves another problem).  ``heaps.py``
-has heaps that fall and come to rest, by phases of the fall.
+(``mb_contact/programs/bench/mujoco_world.py``).  Blocks of steps of either engine take turns; the table has the least
+and the median time of a single step.  "held": every timed step starts from the same state, in the middle of a motion,
+with the same efforts; the others go on from step to step.  Beside the times stand what each engine makes of the scene:
+contact points, deepest penetration and our residual (MuJoCo's contacts are soft, so it solves another problem).
+``heaps.py`` has heaps that fall and come to rest, by phases of the fall.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from quick import need, options_of
 from stepping import line, write_json
 
 import mb_contact as mb
-from mb_contact.bench.step import Lift
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
+from mb_contact.programs.bench.step import Lift
 
 LIMIT = 2.5  #: of the ratio on scenes with at most 16 contacts,
 CHAINS = 1.0  #: and on chains from 30 links on
@@ -194,7 +194,7 @@ class Theirs:
     def __init__(self, case):
         import mujoco
 
-        from mb_contact.bench.mujoco_world import degrees, model_of
+        from mb_contact.programs.bench.mujoco_world import degrees, model_of
 
         self.mujoco, self.case = mujoco, case
         self.model, self.data = model_of(case.sim)

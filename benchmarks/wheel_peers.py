@@ -68,9 +68,9 @@ class Peer:
     def __init__(self, scene, options):
         import mujoco
 
-        from mb_contact.bench.mujoco_world import degrees, model_of
         from mb_contact.model.mjcf.compiled import Names
         from mb_contact.model.mjcf.exporter import joint_names
+        from mb_contact.programs.bench.mujoco_world import degrees, model_of
 
         self._mujoco, self._mirror, self.spent = mujoco, mb.Simulator(scene), 0.0
         self.model, self.data = model_of(self._mirror, options)

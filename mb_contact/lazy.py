@@ -5,7 +5,6 @@
 
 import importlib
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,7 @@ Names = Mapping[str, Sequence[str]]  #: module below the package -> names that i
 
 
 def lazy_names(
-    package: str,
-    defined: Names,
-    rooms: Sequence[str] = (),
-    moved: Names | None = None,
-    renamed: Mapping[str, str] | None = None,
+    package: str, defined: Names, rooms: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
@@ -29,19 +24,10 @@ def lazy_names(
         Names by the module below the package that defines them.
     rooms : sequence of str
         Packages below it that are public themselves.
-    moved : mapping of str to sequence of str, optional
-        Former names of the package by the room that has them now: they work, with a DeprecationWarning.
-    renamed : mapping of str to str, optional
-        The same for names that have another name now, given with its room: ``{"old": "room.new"}``.
     """
     where = {name: module for module, names in defined.items() for name in names}
-    former = {name: f"{room}.{name}" for room, names in (moved or {}).items() for name in names} | dict(renamed or {})
 
     def get(name: str) -> Any:
-        if name in former:
-            place, _, new = f"{package}.{former[name]}".rpartition(".")
-            warnings.warn(f"{package}.{name} has moved: use {place}.{new}", DeprecationWarning, stacklevel=2)
-            return getattr(importlib.import_module(place), new)
         if name in rooms:
             return importlib.import_module(f"{package}.{name}")
         if name not in where:
@@ -54,15 +40,7 @@ def lazy_names(
     return get, lambda: public, public
 
 
-def former_name(instance: object, old: str, new: str) -> Any:
-    """Value of an attribute by its former name, with a DeprecationWarning; for the body of a property of that name.
-
-    Parameters
-    ----------
-    instance : object
-    old, new : str
-        Its former name and the one to use.
-    """
-    owner = type(instance).__name__
-    warnings.warn(f"{owner}.{old} is now {owner}.{new}", DeprecationWarning, stacklevel=3)
-    return getattr(instance, new)
+def imported(name: str) -> Any:
+    """A class or function by its full name, whose module is imported now: what a room uses of those above it."""
+    module, _, own = name.rpartition(".")
+    return getattr(importlib.import_module(module), own)

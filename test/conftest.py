@@ -19,7 +19,7 @@ def pytest_sessionstart(session):
     """In the process that starts the workers, and in no worker."""
     option = session.config.option
     if getattr(option, "numprocesses", None) and not option.collectonly and not os.environ.get("NUMBA_DISABLE_JIT"):
-        subprocess.run([sys.executable, "-m", "mb_contact.cli", "compile", "--all"], cwd=ROOT, check=False)
+        subprocess.run([sys.executable, "-m", "mb_contact", "compile", "--all"], cwd=ROOT, check=False)
 
 
 def pytest_collection_modifyitems(items):

@@ -19,7 +19,6 @@ PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}
 BASE = LEAVES | {"types"}
-TOP = {"ros", "cli", "viewer", "bench", "demo"}
 BELOW_SIMULATION = BASE | {"compile", "core", "model", "solvers", "dynamics", "collision"}
 
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
@@ -42,10 +41,8 @@ ALLOWED = {
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
-    "bench": BELOW_SIMULATION | {"simulation", "studies", "worlds", "ros"},
-    "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
-    "sko": {"studies"},
-    "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
+    "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer"},
+    "__main__": {"programs"},
     "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
 }
 
@@ -57,10 +54,10 @@ CONFINED = {
     "embreex": {"collision/ray_scene.py"},
     "rclpy": {"ros/rclpy_backend.py", "ros/rclpy_turns.py"},
     "cyclonedds": {"ros"},
-    "matplotlib": {"bench", "demo"},
+    "matplotlib": {"programs"},
     "viser": {"viewer/library.py"},
     "pinocchio": set(),
-    "mujoco": {"bench", "model/mjcf/compiled.py"},
+    "mujoco": {"programs", "model/mjcf/compiled.py"},
     "gymnasium": {"gym"},
     "ray": {"distributed"},
 }

@@ -38,7 +38,7 @@ def public_objects(*packages):
 
 
 def methods_of(classes):
-    """(name, function, class) of the public methods and properties of some classes, without former names."""
+    """(name, function, class) of the public methods and properties of some classes."""
     return [
         (f"{name}.{key}", inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member)), value)
         for name, value in classes
@@ -46,7 +46,6 @@ def methods_of(classes):
         if base.__module__.startswith("mb_contact.")
         for key, member in vars(base).items()
         if not key.startswith("_") and (inspect.isfunction(member) or isinstance(member, COUNTED))
-        and not (inspect.getdoc(member) or "").startswith("Former name of")
     ]
 
 

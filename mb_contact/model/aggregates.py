@@ -18,7 +18,7 @@ from mb_contact.types import CLOSURE_ROWS, CLOSURE_SCREW, JOINT_PRISMATIC, WORLD
 
 MOST = 12  #: degrees of freedom of an aggregate, or those that its closures leave; one of more stays with multipliers
 FEW = 3  #: degrees of freedom that closures leave; with more of them Euler's steps are quicker by rows
-ONLY = {"collision_scheme": "time_stepping", "formulation": "os", "coordinates": "joints", "elimination": "abm"}
+ONLY = {"collision_scheme": "time_stepping", "coordinates": "joints"}
 EMBEDDED = "embedded"
 
 

@@ -3,8 +3,8 @@
 
 """Worlds in body coordinates: every body is free, every joint a loop closure (J14 sections 3 and 8).
 
-The operational-space step of such a world is J14's NMC/OS, ``formulation: nmc`` its NMC: 6 n velocities, 6 n - N rows
-of hinges.  What a joint keeps by its coordinates in a tree is now kept by rows, so it drifts, and ``drift_control`` and
+The usual step of such a world is J14's NMC/OS, a FormulationStep its NMC: 6 n velocities, 6 n - N rows of hinges.
+What a joint keeps by its coordinates in a tree is now kept by rows, so it drifts, and ``drift_control`` and
 ``drift_rate`` are its stabilisation.  What acts on a joint's coordinate acts on its two bodies: an effort as a pair of
 wrenches, limits, damping, rotors and friction as rows (``core/constraints/hinge.py``).
 """
@@ -50,8 +50,8 @@ PASSED = (
 def in_body_coordinates(world: Any, scene: Any) -> World:
     """The same bodies, free, their joints as loop closures before those of the scene, and what acts in these.
 
-    Left out, with a warning, are forces in joints of several degrees of freedom, limits more than one turn apart, and
-    with another formulation than OS everything but efforts.  Flows pass limits, with a warning too.
+    Left out, with a warning, are forces in joints of several degrees of freedom and limits more than one turn apart.
+    Flows pass limits, with a warning too.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def in_body_coordinates(world: Any, scene: Any) -> World:
     kin = make_kinematics(n, len(world.v0))
     body_poses(tree, world.q0, kin)
     body_velocities(tree, kin, world.v0, kin.V)
-    hinges, names, left = _hinges(world, scene.formulation == "os")
+    hinges, names, left = _hinges(world)
     warnings = [f"coordinates: bodies leaves out {', '.join(left)}"] if left else []
     flows = scene.integrator != "semi_implicit_euler" or scene.collision_scheme == "event"
     if flows and (np.isfinite(hinges.lower) | np.isfinite(hinges.upper)).any():
@@ -112,34 +112,25 @@ def make_hinges(of=(), tree=None, joints=None):
     return Hinges(**constant)._replace(speed=np.zeros(j), posed=np.full((j, 4), -1))
 
 
-def _hinges(world, forces):
-    """Hinges of a world in joint coordinates, their joints' names, and what acts on its joints that they leave out.
-
-    Without ``forces`` that is everything but efforts.
-    """
+def _hinges(world):
+    """Hinges of a world in joint coordinates, their joints' names, and what acts on its joints that they leave out."""
     tree = world.tree
     hinges = make_hinges(np.searchsorted(tree.v_start, world.joint_v, side="right") - 1, tree, world.joints)
     limited = np.isfinite(hinges.lower) | np.isfinite(hinges.upper)
     far = limited & (hinges.slides == 0) & (hinges.upper - hinges.lower > 2.0 * np.pi)
     several = np.repeat((tree.joint_type != JOINT_FLOATING) & (tree.nv != 1), tree.nv)
-    acting = {
-        "limits": limited, "damping": hinges.damping > 0.0, "rotors": hinges.armature > 0.0,
-        "friction": hinges.friction > 0.0,
-    }  # fmt: skip
     unknown = {
-        "limits more than one turn apart": far if forces else far[:0],  # poses do not tell turns apart
+        "limits more than one turn apart": far,  # poses do not tell turns apart
         "damping of joints of several degrees of freedom": several & (tree.damping > 0.0),
         "rotors of joints of several degrees of freedom": several & (tree.armature > 0.0),
     }
-    left = [name for name, there in {**({} if forces else acting), **unknown}.items() if there.any()]
-    gone = far if forces else np.ones(len(far), bool)
+    left = [name for name, there in unknown.items() if there.any()]
     own = {
-        "lower": np.where(gone, -np.inf, hinges.lower), "upper": np.where(gone, np.inf, hinges.upper),
+        "lower": np.where(far, -np.inf, hinges.lower), "upper": np.where(far, np.inf, hinges.upper),
+        "middle": np.zeros(len(far)),
     }  # fmt: skip
-    turns = limited & ~gone & (hinges.slides == 0)
-    own["middle"] = np.zeros(len(far))
+    turns = limited & ~far & (hinges.slides == 0)
     own["middle"][turns] = 0.5 * (hinges.lower[turns] + hinges.upper[turns])
-    own |= {name: np.zeros(len(far)) for name in ("damping", "armature", "friction") if not forces}
     return hinges._replace(**{name: _constant(array) for name, array in own.items()}), world.joint_names, left
 
 

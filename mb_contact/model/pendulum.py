@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
 from mb_contact.model.scene import (
-    CollisionFilters,
+    Closure,
     Ground,
     Material,
     ModelMaterials,
@@ -218,9 +218,9 @@ class Pendulum:
         return Scene(**{**self._surroundings(), "models": (model,), **settings})
 
     def free_scene(self, **settings: Any) -> Scene:
-        """The same spheres as free bodies, neighbours still not tested for contact: what NMC/OS starts from.
+        """The same spheres as free bodies, every hinge a loop closure between their centres: what NMC/OS starts from.
 
-        Hinges are not part of this scene; :class:`mb_contact.studies.hinged_bodies.simulator.HingedBodies` adds them.
+        Hinges are rows of the step's problem (``loops: multipliers``), also of chains that could be embedded.
 
         Parameters
         ----------
@@ -232,17 +232,19 @@ class Pendulum:
         Scene
         """
         down = (-sin(self.angle), -cos(self.angle))  # x and z of the direction from base to tip
-        spheres = []
+        spheres, hinges = [], []
+        end, turn = 0.5 * self.spacing, (-0.5 * pi, 0.0, 0.0)  # the hinges' z is the spheres' y
         for k, name in enumerate(self.bodies):
             x, z = (self.spacing * (k + 0.5) * d for d in down)
             pose = Pose((x, 0.0, self.base_height + z), rpy=(0.0, self.angle, 0.0))
             velocity = Velocity((0.0, self.rate, 0.0), (self.rate * z, 0.0, -self.rate * x))
             body: dict[str, Any] = {"base": "free", "mass": self.mass, "material": MATERIAL, "velocity": velocity}
             spheres.append(Primitive(name, "sphere", (self.radius,), pose, **body))
+            above, at = (self.bodies[k - 1], -end) if k else ("world", self.base_height)
+            hinges.append(Closure("axis", name, above, Pose((0.0, 0.0, end), turn), Pose((0.0, 0.0, at), turn)))
         values = self._surroundings()
         values["primitives"] = (*spheres, *values["primitives"])
-        neighbours = CollisionFilters(disable=tuple(zip(self.bodies[:-1], self.bodies[1:])))
-        return Scene(**{**values, "collision_filters": neighbours, **settings})
+        return Scene(**{**values, "loop_closures": tuple(hinges), "loops": "multipliers", **settings})
 
     def yaml(self, title: str) -> str:
         """The scene of ``scene()`` as the text of a scene file.

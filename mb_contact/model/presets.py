@@ -14,7 +14,6 @@ from mb_contact.checks import as_choice
 
 #: What J14 and J12 have in common; J12 gives no number of directions, so it has the fewest of (14).
 _COMPLEMENTARITY = {
-    "formulation": ("os", "J14 (53), J12 (35)"),
     "friction_model": ("coulomb_polyhedral", "J14 (6), J12 (14)"),
     "friction_directions": (4, "J14 Table 2, J12 (14)"),
     "friction_frame": ("fixed", "J14 (6), J12 (14)"),

@@ -51,9 +51,7 @@ MOST_FRICTION = 1e3
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
     "coordinates": ("joints", "bodies"),
-    "elimination": ("abm", "modified_abm"),
-    "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
-    "solver": ("auto", "newton", "lemke", "ppm", "active_set"),
+    "solver": ("auto", "lemke", "ppm", "active_set"),
     "collision_engine": ("coal", "fcl"),
     "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
     "collision_scheme": ("time_stepping", "event"),
@@ -121,14 +119,12 @@ class Scene:
     time_step: float = 0.001
     gravity: tuple[float, float, float] = GRAVITY
     coordinates: str = "joints"  #: of the step; with those of bodies every joint is a loop closure
-    elimination: str = "abm"  #: of the articulated sweep; the modified one keeps the digits of small inertias
-    formulation: str = "os"
     collision_engine: str = "coal"
     integrator: str = "semi_implicit_euler"
     integrator_tolerance: float = 1e-9  #: error of one inner step of ``adaptive`` [rad, m, relative speed]
     collision_scheme: str = "time_stepping"
     solver: str = "auto"
-    friction_model: str | None = None  #: by default the exact cone; the pyramid under other formulations than os
+    friction_model: str | None = None  #: by default the exact cone; the pyramid with a solver that is asked for
     friction_directions: int = 8
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = CONTACT_MARGIN  #: contacts exist from this gap on
@@ -150,23 +146,8 @@ class Scene:
 
     def __post_init__(self):
         if self.friction_model is None:
-            usual = "coulomb_polyhedral" if self.studied else "coulomb_cone"
+            usual = "coulomb_polyhedral" if self.pivots else "coulomb_cone"
             object.__setattr__(self, "friction_model", usual)
-
-    @property
-    def studied(self) -> bool:
-        """Whether the steps are those of a study: another formulation than os, or a solver that is asked for.
-
-        Returns
-        -------
-        bool
-
-        Examples
-        --------
-        >>> mb.Scene(solver="lemke").studied, mb.Scene().studied
-        (True, False)
-        """
-        return self.formulation != "os" or self.solver != "auto"
 
     @property
     def pivots(self) -> bool:
@@ -178,10 +159,10 @@ class Scene:
 
         Examples
         --------
-        >>> mb.Scene(solver="ppm", friction_model="no_slip").pivots, mb.Scene(solver="lemke", formulation="mc").pivots
+        >>> mb.Scene(solver="ppm", friction_model="no_slip").pivots, mb.Scene().pivots
         (True, False)
         """
-        return self.formulation == "os" and self.solver in ("lemke", "ppm", "active_set")
+        return self.solver != "auto"
 
     def error(self, key: str, message: str) -> SceneError:
         """A SceneError that names the file, the line and the key, e.g. ``primitives[0].mass``.

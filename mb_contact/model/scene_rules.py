@@ -76,24 +76,18 @@ def _rules(scene):
 def _setting_rules(scene):
     for key, allowed in CHOICES.items():
         yield _choice_rule(key, getattr(scene, key), allowed)
-    model, other = scene.friction_model, scene.studied
-    chosen = f"formulation {scene.formulation} with solver {scene.solver}"
-    known = ("coulomb_polyhedral",) if scene.solver != "ppm" and scene.solver != "active_set" else ()
-    known += ("no_slip", "viscous") if scene.pivots else ()
-    message = f"{chosen} has friction_model {' or '.join(known)} only; set that, or formulation: os and solver: auto"
-    symmetric = "ppm and active_set need a symmetric problem, which friction_model no_slip and viscous lead to with os"
-    yield other and model not in known, "formulation", message if known else symmetric
-    usual = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
-    for key, value in (*usual.items(), ("solver", "auto")):
-        robust = scene.elimination == "modified_abm" and getattr(scene, key) != value
-        yield robust, "elimination", f"modified_abm needs {key}: {value}; the others take the plain sweep"
+    model, pivots = scene.friction_model, scene.pivots
+    known = ("coulomb_polyhedral",) if scene.solver == "lemke" else ()
+    known += ("no_slip", "viscous")
+    message = f"{scene.solver} solves problems of friction_model {' or '.join(known)}; set that, or solver: auto"
+    yield pivots and model not in known, "solver", message
     yield _numbers_rule("gravity", scene.gravity, size=3)
     yield _numbers_rule("contact_margin", scene.contact_margin, low=0.0)
     yield _numbers_rule("push_out_velocity", scene.push_out_velocity, low=0.0)
     event, models = scene.collision_scheme == "event", " or ".join(ELASTIC_MODELS)
     message = f"'event' needs friction_model {models}, which know impacts; {model} does not"
     yield event and model not in ELASTIC_MODELS, "collision_scheme", message
-    yield event and other, "collision_scheme", f"'event' needs formulation os and solver auto, got {chosen}"
+    yield event and pivots, "collision_scheme", f"'event' needs solver: auto, got {scene.solver}"
     yield _numbers_rule("impact_threshold", scene.impact_threshold, low=0.0, optional=True)
     tolerance = scene.integrator_tolerance
     yield _numbers_rule("integrator_tolerance", tolerance, low=LEAST_TOLERANCE, high=MOST_TOLERANCE)
@@ -110,8 +104,8 @@ def _sleep_rules(scene):
     if isinstance(scene.sleep, Rest):
         yield _numbers_rule("sleep.distance", scene.sleep.distance, low=0.0, high=1e-6)
         yield _numbers_rule("sleep.time", scene.sleep.time, low=np.finfo(float).tiny)
-    usual = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
-    usual |= {"solver": "auto", "coordinates": "joints", "elimination": "abm"}
+    usual = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "solver": "auto"}
+    usual |= {"coordinates": "joints"}
     for key, value in {**usual, "drift_control": "baumgarte"}.items():
         message = f"bodies sleep with {key}: {value} alone; set that, or sleep: false"
         yield getattr(scene, key) != value, "sleep", message
@@ -320,7 +314,7 @@ def _coupling_rules(scene):
     for i, motion in enumerate(scene.motions):
         yield from _motion_rules(motion, f"motions[{i}]")
     needs = {
-        "integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os", "solver": "auto",
+        "integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "solver": "auto",
     }  # fmt: skip
     for key, value in needs.items():
         yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"

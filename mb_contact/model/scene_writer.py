@@ -91,5 +91,5 @@ def _is_default(owner: Any, entry: Any) -> bool:
     if entry.default_factory is not MISSING:
         return bool(value == entry.default_factory())
     if entry.name == "friction_model" and isinstance(owner, Scene):
-        return bool(value == Scene(formulation=owner.formulation, solver=owner.solver).friction_model)
+        return bool(value == Scene(solver=owner.solver).friction_model)
     return entry.default is not MISSING and bool(value == entry.default)

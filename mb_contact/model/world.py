@@ -396,13 +396,6 @@ class WorldBuilder:
         couplings = build_couplings(self.scene, self.frames, tree, q0, self.movers, self.mimics, self.flexible)
         self.adjacent |= joined_pairs(self.scene, self.frames)
         joints = self._forces(tree)
-        more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung) + len(joints.servos)
-        self.scene.refuse_if(
-            more and self.scene.studied and not self.scene.pivots, "formulation",
-            f"{self.scene.formulation} with solver {self.scene.solver} knows no mimic joints, gears, joint friction, "
-            "springs and servos; "
-            "leave them out or use os and auto",
-        )
         self._drive(tree, joints)
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)

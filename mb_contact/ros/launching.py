@@ -250,7 +250,7 @@ def _web_view(scene, namespace, remappings, prefix):
     """The web view of the node, in a process of its own."""
     if importlib.util.find_spec("viser") is None:
         return LogInfo(msg="view:=true, but the web view needs viser: pip install 'mb_contact[viewer]'")
-    command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", "--backend", "rclpy"]
+    command = [sys.executable, "-m", "mb_contact", "view", str(scene), "--follow", "--backend", "rclpy"]
     command.append("--open")
     command += ["--namespace", namespace] if namespace else []
     more = [word for old, new in (remappings or {}).items() for word in ("-r", f"{old}:={new}")]

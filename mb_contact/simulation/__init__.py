@@ -13,7 +13,7 @@ _DEFINED = {
     "sensors": ("EncoderReading", "ImuReading", "Sensors"),
     "simulator": ("Simulator",),
     "mixed_simulator": ("MixedSimulator", "MixedState"),
-    "surface_simulator": ("SurfaceSimulator", "SurfaceTreeSimulator"),
+    "surface_simulator": ("SurfaceSimulator",),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

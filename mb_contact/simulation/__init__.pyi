@@ -10,7 +10,7 @@ from mb_contact.simulation.pads import TactileReading
 from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
 from mb_contact.simulation.sensors import EncoderReading, ImuReading, Sensors
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.simulation.surface_simulator import SurfaceSimulator, SurfaceTreeSimulator
+from mb_contact.simulation.surface_simulator import SurfaceSimulator
 
 __all__ = [
     "Certificate",
@@ -27,7 +27,6 @@ __all__ = [
     "Step",
     "SurfaceSimulator",
     "SurfaceState",
-    "SurfaceTreeSimulator",
     "TactileReading",
     "initial_penetrations",
 ]

@@ -10,6 +10,7 @@ from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
+from mb_contact.lazy import imported
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
 
@@ -36,7 +37,7 @@ class ContactStep:
         self.context = context
         scene = context.scene
         rigid = scene.friction_model == "no_slip"
-        if scene.coordinates == "joints" and scene.formulation == "os":
+        if scene.coordinates == "joints":
             rigid = rigid or len(context.couplings.closures.kind) > 0
         self.ties_rows = rigid and scene.solver == "auto"  #: equality rows that nearly follow others are tied to them
         if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
@@ -124,3 +125,22 @@ class ContactStep:
         """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""
         status = self.impulses(handle) if status == LIMIT_MISSED else status
         return OK if status == IN_PARTS else status  # at the end of a flow nothing strikes any more
+
+
+def refuse_beyond_studies(scene):
+    """SceneError for what the steps of a study do not know."""
+    for key in ("sleep", "motions", "solver"):
+        beyond = getattr(scene, key) not in (False, (), "auto")
+        scene.refuse_if(beyond, key, "is for the usual steps; leave it out where a step is handed in")
+
+
+def refuse_embedded(context):
+    """SceneError where loops are embedded in the tree, for steps that know them as rows alone."""
+    context.scene.refuse_if(bool(context.parts), "loops", "these steps have loops as rows; set loops: multipliers")
+
+
+def usual_step(context):
+    """ContactStep of a scene: by the solvers that D15 compares a PivotingStep."""
+    if not context.scene.pivots:
+        return ContactStep(context)
+    return imported("mb_contact.studies.drumwright.pivoting_step.PivotingStep")(context)

@@ -46,7 +46,7 @@ class EventScheme:
     Raises
     ------
     SceneError
-        The formulation of the contact step has no such steps.
+        The contact step is that of a study.
     """
 
     kernel = _events.watched_gaps  #: compiled last of what the scheme needs
@@ -54,7 +54,7 @@ class EventScheme:
     def __init__(self, context):
         self._context, geoms = context, context.world.geoms
         if not context.contact_step.any_integrator:
-            raise context.scene.error("collision_scheme", "'event' needs joint coordinates and formulation: os")
+            raise context.scene.error("collision_scheme", "'event' needs the usual steps, not those of a study")
         threshold = context.scene.impact_threshold
         self._units = units = context.world.units
         self._threshold = THRESHOLD * units.speed if threshold is None else float(threshold)

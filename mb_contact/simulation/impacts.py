@@ -60,7 +60,6 @@ class Impacts:
     """
 
     kernel = _phases.apply_impact  #: compiled last of what impacts need
-    together = False  #: whether all bodies are coupled by more than the tree knows of
 
     def __init__(self, context):
         self.context, scene, world = context, context.scene, context.world
@@ -229,7 +228,7 @@ class Impacts:
 
     def _pose(self, handle, eps, touch, dt, pair):
         return _phases.assemble_impact(
-            handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair, self.together
+            handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair
         ) or _problem.assemble_problem(handle)
 
     def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):

@@ -253,11 +253,11 @@ def make_integrator(context):
     Raises
     ------
     SceneError
-        The formulation of the steps has no use for it.
+        The steps have no use for it.
     """
     scene = context.scene
     if not (context.contact_step.any_integrator or scene.integrator == "semi_implicit_euler"):
-        message = f"'{scene.integrator}' needs formulation: os and solver: auto; use semi_implicit_euler here"
+        message = f"'{scene.integrator}' needs the usual steps and solver: auto; use semi_implicit_euler here"
         raise scene.error("integrator", message)
     if context.contact_step.integrator is not None:
         return context.contact_step.integrator(context)

@@ -83,8 +83,8 @@ class MixedSimulator(Simulator):
         world, self._rows = shared_world(self.surface_scene, scene, self.tree)
         return world
 
-    def _make_contact_step(self):
-        return SurfaceContactStep(self.context, self.tree, self._rows)
+    def _make_contact_step(self, context):
+        return SurfaceContactStep(context, self.tree, self._rows)
 
     # --- state ------------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ class Readings(Sensing, Threads, Hinged, Resting):
 
     @property
     def last_formulation(self) -> Any:
-        """Solution of the last step under another ``formulation`` than ``os``, else None.
+        """Solution of the last step of a FormulationStep, else None.
 
         Returns
         -------

@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from mb_contact.checks import as_positive, as_vector, as_whole
 from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.errors import InputError
+from mb_contact.lazy import imported
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
-from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.contact_step import ContactStep, refuse_beyond_studies, usual_step
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import Impacts, needs_impacts
@@ -26,7 +27,6 @@ from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.joint_requests import ask_servos, placed
 from mb_contact.simulation.readings import Readings
 from mb_contact.simulation.rebuild import carry_over
-from mb_contact.simulation.registry import study
 from mb_contact.simulation.results import State, Step
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
@@ -43,6 +43,8 @@ class Simulator(Readings):
         Called with one line of text for each stage while kernels are compiled; not when they are cached.
     warm_up : bool
         Compile or load the kernels now; otherwise ``reset`` has to be called before the first step.
+    step : callable, optional
+        Makes the ContactStep of a StepContext, in the place of the usual one (docs/formulations.md).
 
     Attributes
     ----------
@@ -100,20 +102,26 @@ class Simulator(Readings):
     0.0
     """
 
-    _make_world, _make_impacts = staticmethod(build_world), Impacts
+    _make_world, _make_impacts, _make_contact_step = staticmethod(build_world), Impacts, staticmethod(usual_step)
     can_rebuild = True  #: whether ``rebuilt`` takes scenes with other bodies
 
     def __init__(
-        self, scene: Scene | str | Path, progress: Callable[[str], Any] | None = None, warm_up: bool = True
+        self,
+        scene: Scene | str | Path,
+        progress: Callable[[str], Any] | None = None,
+        warm_up: bool = True,
+        step: Callable[[StepContext], ContactStep] | None = None,
     ) -> None:
-        progress = progress or (lambda _line: None)
+        self._given_step, progress = step, progress or (lambda _line: None)
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        if step is not None:
+            refuse_beyond_studies(self.scene)
         self.world = self._make_world(self.scene)
         if warm_up and not is_compiled():
             compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
-        context.contact_step = step = self._make_contact_step()
-        context.solver[[ONLY_ROWS, TIED]] = step.only_rows, step.ties_rows
+        context.contact_step = (step or self._make_contact_step)(context)
+        context.solver[[ONLY_ROWS, TIED]] = context.contact_step.only_rows, context.contact_step.ties_rows
         context.integrator = make_integrator(context)
         if needs_impacts(context):
             context.impacts = self._make_impacts(context)
@@ -125,13 +133,6 @@ class Simulator(Readings):
         self._stepper = Stepper(self._state)
         if warm_up:
             self._warm_up(progress)
-
-    def _make_contact_step(self):
-        """The ContactStep of the scene's formulation and solver."""
-        if self.scene.elimination == "modified_abm":
-            return study("RobustPivotStep")(self.context)
-        name = "FormulationStep" if self.scene.studied and not self.scene.pivots else "PivotingStep"
-        return (study(name) if self.scene.studied else ContactStep)(self.context)
 
     def _warm_up(self, progress):
         """Compile or load every kernel, and run one step, before time starts."""
@@ -191,7 +192,7 @@ class Simulator(Readings):
         ------
         InputError
             Not a State, or one of a scene with other joints, links or shapes, or with another friction model,
-            formulation, integrator or collision scheme; nothing has changed.
+            integrator, collision scheme or kind of step; nothing has changed.
         """
         self._state.restore(state)
 
@@ -216,10 +217,10 @@ class Simulator(Readings):
         SceneError, ModelError
             The new scene is impossible.
         """
-        new = Simulator(scene, warm_up=False)
+        new = Simulator(scene, warm_up=False, step=self._given_step)
         if new.scene.sensors:
             _ = new.sensors  # which may be impossible
-        for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):
+        for key in ("time_step", "friction_model", "integrator", "collision_scheme"):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
         new.reset()
@@ -396,4 +397,4 @@ class Simulator(Readings):
             raise InputError("there is no contact problem yet: take a step first")
         if (model := self.scene.friction_model) in ("no_slip", "viscous"):
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
-        return study("posed_contact_problem")(self.context)
+        return imported("mb_contact.studies.running_scene.posed_contact_problem")(self.context)

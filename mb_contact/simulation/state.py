@@ -174,7 +174,7 @@ class SimulationState:
         """What a saved state is tied to: (what, value) pairs."""
         scene, world = self.context.scene, self.context.world
         return (
-            ("friction_model", scene.friction_model), ("formulation", scene.formulation),
+            ("friction_model", scene.friction_model), ("steps", type(self.context.contact_step).__name__),
             ("integrator", scene.integrator), ("collision_scheme", scene.collision_scheme),
             ("joints", tuple(world.joint_names)), ("links", tuple(sorted(world.frames))),
             ("pairs of shapes", len(world.geoms.pairs)),

@@ -353,10 +353,6 @@ class SurfaceSimulator:
         return Step(self.time, record_of(certificate, rows), (SOLVER,), pairs)
 
 
-#: The former name of the simulator of contacts in a tree.
-SurfaceTreeSimulator = SurfaceSimulator
-
-
 def surface_simulator(
     path: str | Path, progress: Callable[[str], Any] | None = None
 ) -> SurfaceSimulator | MixedSimulator:

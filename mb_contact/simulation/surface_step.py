@@ -41,7 +41,7 @@ class SurfaceImpacts(Impacts):
     def _pose(self, handle, eps, touch, dt, pair):
         return (
             _phases.assemble_impact(
-                handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair, self.together
+                handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair
             )
             or self.context.contact_step.tie(self._picked)
             or _problem.assemble_problem(handle)

@@ -86,7 +86,7 @@ def compile_parts(context, progress):
     if scene.collision_engine == "coal" and not AS_IT_IS and WORKER not in os.environ:
         _build_narrow_phase(context.world.geoms.kind, progress)
     parts = {
-        f"the contact step of formulation {scene.formulation}": context.contact_step,
+        "the contact step": context.contact_step,
         f"the integrator {scene.integrator}": context.integrator,
         "the impact phase": context.impacts, "the event scheme": context.events,
     }  # fmt: skip
@@ -173,7 +173,6 @@ def all_jobs():
     """Jobs of every feature: choices of scenes, contact coordinates, examples of public functions, scenes."""
     keys = ("friction_model", "integrator", "collision_scheme")
     choices = [dict(zip(keys, values)) for values in itertools.product(*(CHOICES[key] for key in keys))]
-    choices += [{"friction_model": "coulomb_polyhedral", "formulation": name} for name in CHOICES["formulation"]]
     scenes = [str(path) for path in sorted(Path(find_resource(LIBRARY)).glob("*.yaml")) if path.name != "node.yaml"]
     large = (Job("choices", json.dumps({"collision_scheme": "event"}), 90), Job("surfaces", functions=90),
              Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),

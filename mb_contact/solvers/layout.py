@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.lcp.cone_problem import CONE, FREE, ConeBlocks
 from mb_contact.errors import InputError
-from mb_contact.lazy import former_name
 
 
 class ConeLayout(NamedTuple):
@@ -34,11 +33,6 @@ class ConeLayout(NamedTuple):
     """
 
     blocks: tuple  #: per block (kind, rows, groups), groups being tuples of the rows' coefficients
-
-    @property
-    def units(self) -> tuple:
-        """Former name of ``blocks``."""
-        return former_name(self, "units", "blocks")
 
     @classmethod
     def contacts(

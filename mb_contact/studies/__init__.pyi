@@ -4,11 +4,11 @@
 """Where the names are, for type checkers and editors."""
 
 from mb_contact.studies import sko
-from mb_contact.studies.drumwright.coulomb_viscous import coulomb_viscous_acceleration, coulomb_viscous_step
+from mb_contact.studies.drumwright.coulomb_viscous import coulomb_viscous_acceleration
 from mb_contact.studies.drumwright.friction_system import FrictionModelResult, FrictionSystem
 from mb_contact.studies.drumwright.no_slip import no_slip_step
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, bilateral, point_contacts
-from mb_contact.studies.drumwright.viscous import viscous_acceleration, viscous_step
+from mb_contact.studies.drumwright.viscous import viscous_acceleration
 from mb_contact.studies.formulations.catalogue import formulate, solve_step
 from mb_contact.studies.formulations.certificate import FormulationCertificate, certify, certify_formulation
 from mb_contact.studies.formulations.formulation import StepSolution
@@ -36,7 +36,6 @@ __all__ = [
     "certify_formulation",
     "collide",
     "coulomb_viscous_acceleration",
-    "coulomb_viscous_step",
     "formulate",
     "next_step_problem",
     "no_slip_step",
@@ -45,5 +44,4 @@ __all__ = [
     "solve_step",
     "two_phases",
     "viscous_acceleration",
-    "viscous_step",
 ]

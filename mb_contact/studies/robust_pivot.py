@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps of a scene with P00's robust pivot, ``elimination: modified_abm``: the articulated sweep in factored form.
+"""Steps of a scene with P00's robust pivot: the articulated sweep in factored form.
 
 D(k) is a sum of squares (``core/tree/modified_articulated.py``), so a small inertia beside large ones keeps its digits.
 Free motion, the compliance of the rows and the response to impulses all run behind that sweep.  The compliance is made
@@ -15,7 +15,7 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import BAD_BODY
-from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.contact_step import ContactStep, refuse_embedded
 from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.types import OK
 
@@ -33,11 +33,22 @@ class RobustEuler(SemiImplicitEuler):
 
 
 class RobustPivotStep(ContactStep):
-    """Contact steps whose rows go through the factored sweep."""
+    """Contact steps whose rows go through the factored sweep; ``Simulator(scene, step=RobustPivotStep)``.
 
+    Raises
+    ------
+    SceneError
+        Embedded loops, flows, impacts or the event scheme, which take the plain sweep.
+    """
+
+    any_integrator = False
     only_rows = True
     has_impacts = False  # their phases have the plain sweep
     integrator = RobustEuler
+
+    def __init__(self, context):
+        super().__init__(context)
+        refuse_embedded(context)
 
 
 @kernel

@@ -25,9 +25,9 @@ APART = (
 )
 #: What a scene of both kinds may choose, and why nothing else.
 BOTH = {
-    "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "formulation": ("os",),
+    "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",),
     "solver": ("auto",), "friction_model": ("coulomb_cone", "coulomb_polyhedral"), "coordinates": ("joints",),
-    "elimination": ("abm",), "loops": ("auto", "multipliers"), "drift_control": ("baumgarte",),
+    "loops": ("auto", "multipliers"), "drift_control": ("baumgarte",),
 }  # fmt: skip
 
 

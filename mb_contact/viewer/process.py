@@ -43,7 +43,7 @@ class ViewProcess(Child):
 
     def __init__(self, scene: str | Path, options: Sequence[str] = (), say: Callable[[str], Any] = print) -> None:
         import_viser()
-        command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", *options]
+        command = [sys.executable, "-m", "mb_contact", "view", str(scene), "--follow", *options]
         super().__init__(command, GRACE)
         self._say = say
         self._listening, self._seen = threading.Event(), threading.Event()

@@ -471,7 +471,7 @@ class Worlds(WorldReadings):
     def _fingerprint(self):
         scene, world = self.scene, self.world
         return (
-            scene.friction_model, scene.formulation, scene.integrator, scene.collision_scheme, scene.time_step,
+            scene.friction_model, scene.integrator, scene.collision_scheme, scene.time_step,
             tuple(world.joint_names), tuple(sorted(world.frames)), len(world.geoms.pairs),
         )  # fmt: skip
 

@@ -47,5 +47,5 @@ def test_every_program_stands_in_the_readme(name):
 
 
 def test_programs_are_found():
-    assert {"grasp", "collisions", "solvers"} <= set(PROGRAMS) and "quick" not in PROGRAMS
+    assert {"collisions", "solvers"} <= set(PROGRAMS) and "quick" not in PROGRAMS
     assert set(STARTED) >= {"abuser", "fidelity_peers", "pendulum_engines"}

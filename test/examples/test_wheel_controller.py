@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.demo.watch import WatchedSimulator
-from mb_contact.demo.wheel import PLACE, SUPPORTS, judge
 from mb_contact.model.rotations import rotation_about
+from mb_contact.programs.demo.watch import WatchedSimulator
+from mb_contact.programs.demo.wheel import PLACE, SUPPORTS, judge
 from paths import ROOT
 
 SCENE = ROOT / "config" / "wheel_change.yaml"

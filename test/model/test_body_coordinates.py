@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pinocchio as pin
@@ -15,6 +16,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.model import tree_poses
 from mb_contact.model.scene import Ground, JointProperties, Pose, Primitive, Scene, SceneModel
+from mb_contact.studies.formulations.scene_step import FormulationStep
 from oracles.pinocchio_peer import example_robots
 from scenes.robots import DUAL_ARM
 
@@ -109,7 +111,7 @@ def test_nmc_is_the_same_step():
     robot = SceneModel(text, base="free", pose=Pose((0.0, 0.0, 0.1001)))
     scene = Scene(models=(robot,), ground=Ground(), coordinates="bodies", friction_model="coulomb_polyhedral",
                   friction_directions=4)  # fmt: skip
-    usual, nmc = mb.Simulator(scene), mb.Simulator(replace(scene, formulation="nmc"))
+    usual, nmc = mb.Simulator(scene), mb.Simulator(scene, step=partial(FormulationStep, formulation="nmc"))
     for _ in range(15):
         usual.step()
         step = nmc.step()
@@ -151,9 +153,8 @@ def test_what_needs_joints_is_refused_or_left_out_with_a_warning():
     with pytest.raises(mb.SceneError, match="the universal joint of 'c' has no loop closure"):
         mb.Simulator(Scene(models=(SceneModel(universal),), coordinates="bodies"))
     assert not mb.build_world(arms()).warnings
-    nmc = mb.build_world(replace(arms(), formulation="nmc", friction_model="coulomb_polyhedral"))
-    assert nmc.warnings[-1] == "coordinates: bodies leaves out limits"
-    assert np.isinf(nmc.hinges.lower).all() and len(nmc.hinge_names) == 26
+    with pytest.raises(mb.SceneError, match="nmc does not know limits, damping, rotors and friction in body"):
+        mb.Simulator(arms(), step=partial(FormulationStep, formulation="nmc"))
     wide = EVERY_KIND.replace('type="continuous"', 'type="revolute"').replace(
         '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><limit lower="-6" upper="6" effort="1" velocity="1"/>'
     )

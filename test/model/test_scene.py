@@ -64,7 +64,7 @@ def test_defaults_are_those_of_the_dataclass(tmp_path):
     scene, plain = load("time_step: 0.001\n", tmp_path), Scene()
     for name in (
         "gravity",
-        "formulation",
+        "solver",
         "friction_model",
         "friction_directions",
         "rates",
@@ -159,10 +159,8 @@ IMPOSSIBLE = {
     "gravity: must be 3 finite numbers": {"gravity": (0.0, 0.0, NOT_A_NUMBER)},
     "contact_margin: must be a finite number of at least 0": {"contact_margin": -0.001},
     "push_out_velocity: must be a finite number of at least 0": {"push_out_velocity": NOT_A_NUMBER},
-    "formulation: 'cmc' is not known; available: os, nmc": {"formulation": "cmc"},
-    "formulation: formulation rmc with solver auto has friction_model coulomb_polyhedral only": {
-        "formulation": "rmc", "friction_model": "coulomb_cone"
-    },
+    "solver: 'cmc' is not known; available: auto, lemke": {"solver": "cmc"},
+    "solver: ppm solves problems of friction_model no_slip or viscous": {"solver": "ppm"},
     "friction_model: 'magic' is not known": {"friction_model": "magic"},
     "ground.height: must be a finite number": {"ground": Ground(NOT_A_NUMBER)},
     "materials.ice.friction: must be a finite number": {"materials": {"ice": Material(-1.0)}},

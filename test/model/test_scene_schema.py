@@ -21,7 +21,7 @@ from scenes.surface_scene_files import GOOD as GOOD_SURFACES, TREE, WRONG as WRO
 BEYOND = {
     "twice", "both rotations", "no unit quaternion", "size of another shape", "no size", "free without mass",
     "free plane", "two bodies of one name", "no such material", "undefined in links", "control period", "not yaml",
-    "tab", "no friction", "infinite", "formulation", "rolling", "friction",
+    "tab", "no friction", "infinite", "rolling", "friction",
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_a_difference_is_seen_and_named(tmp_path):
 def test_the_real_simulator_replays_its_own_recording(tmp_path):
     path = tmp_path / "box.mcap"
     with Session() as ros:
-        command = (sys.executable, "-m", "mb_contact.cli")
+        command = (sys.executable, "-m", "mb_contact")
         node = ros.process(*command, "run", SCENE, "--backend", "embedded", "--duration", "0.2", "--record", path)
         assert node.wait(900) == 0, node.output()
         again = ros.process(*command, "replay", SCENE, path)
@@ -120,7 +120,7 @@ def test_pushes_spawned_entities_and_set_states_are_replayed(tmp_path):
     state.pose.position.x, state.pose.position.z, state.pose.orientation.w = 0.6, 1.1, 1.0
     state.twist.angular.x = 0.7
     with Session() as ros:
-        command = (sys.executable, "-m", "mb_contact.cli", "run", SCENE, "--backend", "embedded", "--record", path)
+        command = (sys.executable, "-m", "mb_contact", "run", SCENE, "--backend", "embedded", "--record", path)
         node = ros.process(*command, "--ros-args", "-p", "joint_state_rate:=1000.0")
         node.wait_for("is up", 300.0)
         peer = ros.peer()
@@ -178,7 +178,7 @@ def test_a_run_that_sleeps_is_replayed_bit_for_bit(tmp_path):
     state = make("simulation_interfaces/msg/EntityState")()
     state.pose.position.x, state.pose.position.z, state.pose.orientation.w = 0.6, 0.85, 1.0
     with Session() as ros:
-        command = (sys.executable, "-m", "mb_contact.cli", "run", scene, "--backend", "embedded", "--record", path)
+        command = (sys.executable, "-m", "mb_contact", "run", scene, "--backend", "embedded", "--record", path)
         rates = ("joint_state_rate:=1000.0", "tf_rate:=1000.0", "diagnostics_rate:=20.0")
         node = ros.process(*command, "--ros-args", *(word for rate in rates for word in ("-p", rate)))
         node.wait_for("is up", 300.0)
@@ -264,7 +264,7 @@ def test_record_writes_every_topic_or_those_asked_for(tmp_path, topics):
         second.publish(message_class("std_msgs/msg/String")(data="<robot name='wheel'/>"))
         more = ["--topics", *topics] if topics else []
         arguments = ("record", path, "--backend", "embedded", "--use-sim-time", *more)
-        recorder = ros.process(sys.executable, "-m", "mb_contact.cli", *arguments)
+        recorder = ros.process(sys.executable, "-m", "mb_contact", *arguments)
         recorder.wait_for("recording /joint_states")
         peer.listen("joint_states")
         peer.next_messages("joint_states", 300)

@@ -39,7 +39,7 @@ pairs:
 collision_filters:
   adjacent: true
   disable: [[ball, wall]]
-formulation: os
+loops: auto
 solver: auto
 integrator: semi_implicit_euler
 collision_scheme: time_stepping
@@ -150,10 +150,10 @@ WRONG = {
         "[rubber]",
         r":30: pairs\[0\].materials: must be a list of 2 names, got 1",
     ),
-    "formulation": (
-        "formulation: os",
-        "formulation: cmc",
-        ":34: formulation: 'cmc' is not known; available: os, nmc, mc, rmc, nmc_os, hybrid",
+    "solver": (
+        "solver: auto",
+        "solver: cmc",
+        ":35: solver: 'cmc' is not known; available: auto, lemke, ppm, active_set",
     ),
     "integrator": (
         "semi_implicit_euler",

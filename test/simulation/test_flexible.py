@@ -265,7 +265,6 @@ def test_many_worlds_move_as_one():
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"integrator": "midpoint"}, "cannot be used with flexible links"),
-    ({"formulation": "nmc"}, "rigid bodies only"),
     ({"solver": "lemke"}, "rigid bodies only"),
 ])  # fmt: skip
 def test_what_cannot_be_used_with_flexible_links_is_refused(settings, message):

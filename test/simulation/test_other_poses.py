@@ -67,7 +67,7 @@ def test_kernels_of_an_impact_are_loaded_before_time_starts(compiled, monkeypatc
     """A scene without restitution has impacts where something is fast; its first one took 30 to 145 ms of a step."""
     loaded = []
     monkeypatch.setattr(Impacts, "warm_up", lambda self, _: loaded.append(self))
-    monkeypatch.setattr(contact_step, "in_cache", lambda _: compiled)
+    monkeypatch.setattr(contact_step, "is_kept", lambda _: compiled)
     ball = Primitive("ball", "sphere", (0.1,), Pose((0.0, 0.0, 0.3)), "free", 1.0)
     sim = mb.Simulator(Scene(primitives=(ball,), ground=Ground(0.0)))
     assert len(loaded) == compiled and sim.context.impacts is None

@@ -23,7 +23,7 @@ def test_the_jobs_have_every_choice_and_every_scene_of_the_library():
     jobs = [job for jobs in warm_up.all_jobs() for job in jobs]
     assert {job.kind for job in jobs} == set(kernel_jobs.KINDS) - {"kernel", "scene"}
     text = " ".join(job.argument for job in jobs)
-    for key in ("friction_model", "integrator", "collision_scheme", "formulation"):
+    for key in ("friction_model", "integrator", "collision_scheme"):
         assert all(f'"{key}": "{choice}"' in text for choice in CHOICES[key])
     assert sum(job.kind == "library" for job in jobs) >= 20
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The scene key ``elimination: modified_abm``: simulations whose small inertias keep their digits."""
+"""RobustPivotStep: simulations whose small inertias keep their digits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
+from mb_contact.studies.robust_pivot import RobustPivotStep
 from paths import CONFIG
 
 LIGHT = 1e-12  #: of the first link beside its load [kg]
@@ -39,9 +40,9 @@ def stiff_chain(rpy, **settings):
     return Scene(models=(model,), gravity=(0.0, 0.0, 0.0), **settings)
 
 
-def motion(rpy, **settings):
+def motion(rpy, step=None):
     """Angles and rates over 100 steps under an effort that the light link feels."""
-    sim = mb.Simulator(stiff_chain(rpy, **settings))
+    sim = mb.Simulator(stiff_chain(rpy), step=step)
     out = []
     for _ in range(100):
         sim.step([1e-14, 0.0])
@@ -53,7 +54,7 @@ def test_a_turned_chain_moves_as_the_one_along_the_axes():
     """Nothing but rounding tells the two apart: along the world's axes no entry is a difference of large ones."""
     straight = motion((0.0, 0.0, 0.0))
     turned = (0.4, 0.7, -1.1)
-    plain, robust = (np.abs(motion(turned, elimination=name) - straight).max() for name in ("abm", "modified_abm"))
+    plain, robust = (np.abs(motion(turned, step) - straight).max() for step in (None, RobustPivotStep))
     scale = np.abs(straight).max()
     assert robust <= 1e-9 * scale and plain > 100.0 * robust, (plain / scale, robust / scale)
 
@@ -61,8 +62,8 @@ def test_a_turned_chain_moves_as_the_one_along_the_axes():
 @pytest.mark.parametrize("name", ["box_on_table", "four_bar_gripper", "dual_arm_lift"])
 def test_usual_scenes_move_as_ever(name):
     """Contacts, loops, springs and joint friction behind the other sweep."""
-    scene = mb.load_scene(CONFIG / f"{name}.yaml")
-    usual, robust = mb.Simulator(scene), mb.Simulator(replace(scene, elimination="modified_abm"))
+    scene = replace(mb.load_scene(CONFIG / f"{name}.yaml"), loops="multipliers")
+    usual, robust = mb.Simulator(scene), mb.Simulator(scene, step=RobustPivotStep)
     for _ in range(60):
         usual.step()
         certificate = robust.step().certificate
@@ -72,9 +73,9 @@ def test_usual_scenes_move_as_ever(name):
 
 
 def test_what_takes_the_plain_sweep_is_refused():
-    with pytest.raises(mb.SceneError, match="modified_abm needs integrator: semi_implicit_euler"):
-        mb.Simulator(stiff_chain((0.0, 0.0, 0.0), elimination="modified_abm", integrator="rk4"))
+    with pytest.raises(mb.SceneError, match="'rk4' needs the usual steps"):
+        mb.Simulator(stiff_chain((0.0, 0.0, 0.0), integrator="rk4"), step=RobustPivotStep)
     ball = Primitive("ball", "sphere", (0.1,), Pose((0.0, 0.0, 1.0)), "free", 1.0, material="rubber")
     bouncing = Scene(primitives=(ball,), ground=Ground(0.0, "rubber"), materials={"rubber": Material(restitution=0.5)})
     with pytest.raises(mb.SceneError, match="impacts need the rows and the sweep of the usual steps"):
-        mb.Simulator(replace(bouncing, elimination="modified_abm"))
+        mb.Simulator(bouncing, step=RobustPivotStep)

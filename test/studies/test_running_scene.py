@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact import cli
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Velocity
+from mb_contact.programs import cli
 from mb_contact.solvers.blocks import BOX
 from mb_contact.studies.formulations.catalogue import FORMULATIONS
 from paths import ROOT
@@ -79,7 +79,7 @@ def test_contact_problem_of_a_shipped_scene_is_the_step_s(name):
 @pytest.fixture(scope="module")
 def lift():
     """Two arms in the lift of the example, box in both hands: the simulator and its next efforts."""
-    from mb_contact.bench.step import Lift
+    from mb_contact.programs.bench.step import Lift
 
     lift = Lift()
     lift.run(2.0)

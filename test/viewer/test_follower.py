@@ -303,7 +303,7 @@ def test_bytes_that_are_no_message_are_skipped(kind, alone, capsys, monkeypatch)
 
 @pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
 def test_the_demonstration_starts_a_view_of_its_node(monkeypatch, capsys):
-    from mb_contact.demo import lift, running
+    from mb_contact.programs.demo import lift, running
 
     with Session() as ros:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))

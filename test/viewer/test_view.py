@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.programs.cli import main
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import Part, scene_drawing, surface_drawing
 from mb_contact.viewer.player import Player
@@ -407,7 +407,7 @@ def test_a_page_and_a_scene_are_served(server, view):
 def test_the_command_serves_and_ends(how):
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     more = ["--duration", "0.05", "--real-time-factor", "0"] if how == "duration" else ["--paused"]
-    command = [sys.executable, "-m", "mb_contact.cli", "view", str(CAN), "--port", str(free_port()), *more]
+    command = [sys.executable, "-m", "mb_contact", "view", str(CAN), "--port", str(free_port()), *more]
     process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         address = next(line for line in process.stderr if "web view at" in line).split("at ")[1].split()[0]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import mb_contact as mb
-from mb_contact.bench.legged import legged_scene
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene
+from mb_contact.programs.bench.legged import legged_scene
 
 GAINS = np.array([30.0, 2.0])
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench.legged import legged_scene
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Velocity
+from mb_contact.programs.bench.legged import legged_scene
 
 CONFIG = "package://mb_contact/config"
 

@@ -166,7 +166,7 @@ def next_pair(h, imp):
 
 
 @kernel
-def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, together):
+def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
     """Rows of the contacts that are marked or touch and of the limits that are reached; returns a status.
 
     Parameters
@@ -179,8 +179,6 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
         As in ``impacts_due``; with dt = 0 all of it happens now.
     only_pair : int
         The one pair of geometries that takes part, or -1 for all.
-    together : bool
-        All bodies are coupled, whatever the tree says.
     """
     pick_contacts(h, imp, picked, eps, touch, only_pair)
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
@@ -192,7 +190,7 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
     contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.blocks)
     reached_limits(h, imp, threshold, lag, dt)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.blocks, h.friction.extra)
-    island_moments(h, imp, picked, together)
+    island_moments(h, imp, picked)
     bilateral_rows(
         h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.blocks.rows[0], h.rows, h.loop, h.bil
     )  # friction of the joints has no time to act

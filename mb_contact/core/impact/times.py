@@ -129,18 +129,16 @@ def forget_times(imp):
 
 
 @kernel
-def island_moments(h, imp, picked, together):
+def island_moments(h, imp, picked):
     """``imp.body_moment`` (n,): the earliest of ``imp.moment`` of all contacts and limits that a body is coupled to.
 
-    Bodies are coupled by joints, aggregates, loops, gears and the contacts that take part; ``together`` couples all.
+    Bodies are coupled by joints, aggregates, loops, gears and the contacts that take part.
     Impulses of an island act at one moment, or those that answer others would leave gaps open or closed.
     """
     label = imp.label
     n = label.shape[0]
     for k in range(n):
         label[k] = h.tree.root[k]
-        if together:
-            label[k] = 0
         imp.body_moment[k] = np.inf
     for i in range(h.closures.body_a.shape[0]):
         if h.closures.released[i] == 0:

@@ -9,7 +9,6 @@ from mb_contact.model.flexible.beams import ENDS, MOST_MODES, MOTIONS, SECTIONS,
 
 #: Settings of a scene that flexible links need, with the reason.
 NEEDED = {
-    "formulation": (("os",), "the other formulations know rigid bodies only"),
     "solver": (("auto",), "the other solvers know rigid bodies only"),
     "integrator": (
         ("semi_implicit_euler", "rk4", "adaptive"), "its energies are those of rigid bodies; use rk4 or adaptive"

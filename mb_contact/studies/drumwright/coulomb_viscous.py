@@ -1,13 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Coulomb and viscous friction together: the general models of D15, acceleration and velocity level (13-28).
+"""Coulomb and viscous friction together: the general model of D15 at the acceleration level (13-22).
 
 Acceleration level (13)-(22): contacts that slide feel mu f_n against their slip, contacts at rest choose a
 force in the friction polygon; both feel -mu_v v_t.  With P = (A^-1)_11 and Q the sliding directions the
 problem's matrix is N P (N - mu Q)*, which need not be positive: there may be no solution, or several
-(Painleve).  So the residual is looked at, and where nothing solves it the step is done at the velocity level
-(23)-(28), which always has a solution.
+(Painleve).  So the residual is looked at.  The velocity level (23)-(28), which always has a solution, is what the steps
+of a scene with ``friction_model: coulomb_viscous`` are.
 
 The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anitescu and Potra, or the cone itself.
 """
@@ -15,12 +15,10 @@ The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anites
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_positive
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError
-from mb_contact.solvers.blocks import CONTACT, solve_blocks
-from mb_contact.studies.drumwright.exact_cone import acceleration_forces, step_impulses, with_cone
+from mb_contact.studies.drumwright.exact_cone import acceleration_forces, with_cone
 from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
     FrictionModelResult,
@@ -34,77 +32,6 @@ from mb_contact.types import TOUCHING_FRICTION
 SLIDING = 1e-6  #: tangential speed from which a contact slides at the acceleration level [m/s]
 
 
-def coulomb_viscous_step(
-    model: TreeModel | FrictionSystem,
-    q: ArrayLike,
-    v: ArrayLike,
-    effort: ArrayLike | None,
-    contacts: PointContacts,
-    dt: float,
-    *,
-    directions: int | None = 8,
-    bilateral: Bilateral | None = None,
-    gravity: ArrayLike = GRAVITY,
-    touch: float = TOUCHING_FRICTION,
-    rank_tolerance: float = RANK_TOLERANCE,
-) -> FrictionModelResult:
-    """Velocity after a step with Coulomb and viscous friction (D15 (23)-(28)), inelastic.
-
-    The viscous part is implicit, ``-dt mu_v v_t+``: rows of softness 1 / (dt mu_v), eliminated together with
-    the bilateral ones; the Coulomb part is the polyhedral problem on what is left.
-
-    Parameters
-    ----------
-    model, q, v, effort, contacts, dt, bilateral, gravity, touch, rank_tolerance
-        As in :func:`~mb_contact.studies.drumwright.no_slip.no_slip_step`.
-    directions : int or None
-        Corners of the friction polygon, even, at least 4; None for the exact cone.
-
-    Returns
-    -------
-    FrictionModelResult
-        ``tangent`` is the sum of both kinds of friction [N s].
-
-    Raises
-    ------
-    InputError
-        Sizes do not fit or numbers are not finite.
-    DynamicsError
-        A hinge carries no inertia.
-
-    Examples
-    --------
-    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
-    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
-    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], mu=0.5)
-    >>> q, v = [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]
-    >>> result = mb.studies.coulomb_viscous_step(world, q, v, None, contact, dt=0.01, directions=None)
-    >>> result.v[3]  # 1 - mu g dt
-    0.95095
-    """
-    dt = as_positive(dt, "dt")
-    system = system_of(model)
-    system.set_state(q, v, effort, gravity, dt)
-    felt = (contacts.viscous > 0.0) & (contacts.gap <= touch)[:, None]
-    copies = int(felt.sum())
-    system.set_contacts(contacts, bilateral, copies, picked=system.N + copies)
-    hard = system.b + np.arange(3 * system.count)
-    own = system.copy_rows(hard.reshape(-1, 3)[:, 1:][felt])
-    system.free_velocities(dt)
-    equality = np.concatenate((np.arange(system.b), own))
-    softness = np.concatenate((np.zeros(system.b), 1.0 / (dt * contacts.viscous[felt])))
-    system.choose(equality, softness, hard)
-    W, e = system.condensed(rank_tolerance)
-    mu = np.where(contacts.gap <= touch, contacts.mu, 0.0)
-    directions = _even(directions)
-    r, iterations = step_impulses(W, e, mu) if directions is None else _polyhedral(W, e, mu, directions)
-    system.complete(r)
-    viscous = np.zeros_like(contacts.viscous)
-    viscous[felt] = system.eq.r[own]
-    certificate = _with_friction(system, hard, mu, directions, np.ones(system.count, bool))
-    return system.result("velocity", "solved", dt, extra_tangent=viscous, pivots=iterations, certificate=certificate)
-
-
 def coulomb_viscous_acceleration(
     model: TreeModel | FrictionSystem,
     q: ArrayLike,
@@ -112,7 +39,6 @@ def coulomb_viscous_acceleration(
     effort: ArrayLike | None,
     contacts: PointContacts,
     *,
-    dt: float | None = None,
     directions: int | None = 8,
     bilateral: Bilateral | None = None,
     gravity: ArrayLike = GRAVITY,
@@ -121,11 +47,11 @@ def coulomb_viscous_acceleration(
     sliding: float = SLIDING,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> FrictionModelResult:
-    """Accelerations and forces with Coulomb and viscous friction (D15 (13)-(22)), or the velocity level without them.
+    """Accelerations and forces with Coulomb and viscous friction (D15 (13)-(22)).
 
     Parameters
     ----------
-    model, q, v, effort, contacts, dt, bilateral, gravity, touch, resting, rank_tolerance
+    model, q, v, effort, contacts, bilateral, gravity, touch, resting, rank_tolerance
         As in :func:`~mb_contact.studies.drumwright.viscous.viscous_acceleration`.
     directions : int or None
         Corners of the friction polygon of contacts at rest, None for the exact cone; the force of a sliding one is
@@ -137,8 +63,7 @@ def coulomb_viscous_acceleration(
     -------
     FrictionModelResult
         Level "acceleration", ``reason`` "not unique" where a sliding contact's own entry of the matrix is negative
-        (several solutions are then possible, this is one); or level "velocity" with reason "impact" or "inconsistent";
-        without ``dt`` that reason is the status.
+        (several solutions are then possible, this is one); status "impact" or "inconsistent" where no forces are.
 
     Raises
     ------
@@ -181,15 +106,9 @@ def coulomb_viscous_acceleration(
         if result.status == "solved":
             break
     reason = "impact" if impact else "" if result.status == "solved" else "inconsistent"
-    if not reason:
-        return result._replace(reason="not unique" if turned else "")
-    if dt is None:
+    if reason:
         return result._replace(status=reason, reason=reason)
-    stepped = coulomb_viscous_step(
-        system, q, v, effort, contacts, dt, directions=directions, bilateral=bilateral, gravity=gravity, touch=touch,
-        rank_tolerance=rank_tolerance,
-    )  # fmt: skip
-    return stepped._replace(reason=reason)
+    return result._replace(reason="not unique" if turned else "")
 
 
 def _even(directions):
@@ -205,14 +124,6 @@ def _polygon(directions):
     """Unit tangents (n_f, 2)."""
     angle = 2.0 * np.pi * np.arange(directions) / directions
     return np.column_stack((np.cos(angle), np.sin(angle)))
-
-
-def _polyhedral(W, e, mu, directions):
-    """Impulses (3 n,) of the polyhedral problem by the simulator's solver, and its Newton steps; not believed."""
-    n = len(mu)
-    rough = np.outer(mu, [0.0, 1.0, 1.0]).ravel()
-    found = solve_blocks(0.5 * (W + W.T), e, [CONTACT] * n, [3] * n, rough, directions, tolerance=1e-12)
-    return found.r, found.steps
 
 
 def _forces(W, e, mu, slides, against, directions, own):

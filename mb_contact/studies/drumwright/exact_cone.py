@@ -11,14 +11,6 @@ from mb_contact.solvers.friction import solve_friction
 from mb_contact.solvers.layout import ConeLayout
 
 
-def step_impulses(W, e, mu):
-    """Impulses (3 n,) of the velocity level and the linear systems it took; not believed."""
-    if not len(mu):
-        return np.zeros(0), 0
-    result = solve_friction(0.5 * (W + W.T), e, mu, tolerance=1e-10)
-    return result.r, result.iterations
-
-
 def acceleration_forces(W, e, mu, slides, against):
     """Forces (3 n,) of the acceleration level and the linear systems it took; not believed.
 

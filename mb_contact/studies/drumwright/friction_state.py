@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the friction models of ``contact/`` need of a state, in few compiled calls (about 8 us of arguments each)."""
+"""What FrictionSystem needs of a state, in few compiled calls (about 8 us of arguments each)."""
 
 import numpy as np
 

@@ -7,7 +7,7 @@ The models differ in which rows hold with equality, which with complementarity, 
 velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +22,8 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.lazy import former_name
 from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.drumwright import equality_rows as _eq, friction_state as _state, point_rows as _rows
-from mb_contact.studies.drumwright.least_norm import least_norm_response
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, check_bodies, no_bilateral
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
@@ -78,7 +76,7 @@ class FrictionModelResult(NamedTuple):
     active: np.ndarray  #: contacts with a normal impulse: the warm start of the next step
     independent: int  #: equality rows that algorithm 2 picked
     pivots: int  #: indices added and removed (algorithm 1), linear solves or pivots of the polyhedral solver
-    reason: str  #: why the velocity level was used instead of the acceleration level, or empty
+    reason: str  #: why there are no forces at the acceleration level, that they are not unique, or empty
     certificate: FrictionCertificate
 
 
@@ -104,21 +102,19 @@ class FrictionSystem:
     The same by hand, without friction:
 
     >>> system.set_state([0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, (0.0, 0.0, -9.81), 0.01)
-    >>> system.set_contacts(contact, copies=1)
+    >>> system.set_contacts(contact)
     >>> system.row_speeds()
     array([0., 1., 0.])
     >>> system.free_velocities(0.01)
     >>> system.choose(np.zeros(0, int), 0.0, np.array([0]))
-    >>> system.solve(1e-9, ()), system.relax(1e-9), system.certify().residual < 1e-12
-    ('solved', True, True)
+    >>> system.solve(1e-9, ()), system.certify().residual < 1e-12
+    ('solved', True)
     >>> system.result("velocity", "solved", 0.01).normal
     array([0.1962])
     >>> W, e = system.condensed(1e-9)  # 1 / m, and the free velocity -g dt
     >>> W, e
     (array([[0.5]]), array([-0.0981]))
     >>> system.complete([0.1962])
-    >>> system.copy_rows(np.array([1]))
-    array([3])
 
     And forces, at the acceleration level:
 
@@ -156,7 +152,7 @@ class FrictionSystem:
         self._no_bilateral = no_bilateral()
         floating = np.flatnonzero(tree.joint_type == JOINT_FLOATING).tolist()
         self._floating = [(k, int(tree.q_start[k]) + 3) for k in floating]
-        self._sizes = (0, 0, 0)
+        self._sizes = (-1, -1)
 
     # --- state and rows -------------------------------------------------------------------------------
 
@@ -195,19 +191,13 @@ class FrictionSystem:
             name = self.names[body] if self.names else f"body {body}"
             raise DynamicsError(f"the joint that moves '{name}' carries no inertia along its axis: give it a mass")
 
-    def set_contacts(
-        self, contacts: PointContacts, bilateral: Bilateral | None = None, copies: int = 0, picked: int | None = None
-    ) -> None:
+    def set_contacts(self, contacts: PointContacts, bilateral: Bilateral | None = None) -> None:
         """Rows of the constraints and contacts; workspaces grow where needed.
 
         Parameters
         ----------
         contacts : PointContacts
         bilateral : Bilateral, optional
-        copies : int
-            Rows that are kept free behind them.
-        picked : int, optional
-            Most independent equality rows.
 
         Raises
         ------
@@ -223,16 +213,15 @@ class FrictionSystem:
             check_bodies(self.bilateral, self.n)
         self.b, self.count = len(self.bilateral.body_a), len(contacts.body_a)
         self.n_rows = self.b + 3 * self.count
-        self._allocate(self.n_rows + copies, self.count, self.N if picked is None else picked)
+        self._allocate(self.n_rows, self.count)
         _state.prepare_rows(self.kin.p, self.bilateral, contacts, self.rows)
 
-    def _allocate(self, rows, contacts, picked):
+    def _allocate(self, rows, contacts):
         have = self._sizes
-        if rows > have[0] or contacts > have[1] or picked > have[2]:
-            have = (max(rows, have[0], 1), max(contacts, have[1], 1), max(picked, have[2], 1))
-            self._sizes = have
+        if rows > have[0] or contacts > have[1]:
+            self._sizes = have = max(rows, have[0], 1), max(contacts, have[1], 1)
             self.rows = make_rows(self.n, have[0])
-            self.eq = _eq.make_equality_work(self.n, self.N, have[0], have[2])
+            self.eq = _eq.make_equality_work(self.n, self.N, have[0], max(self.N, 1))
             self.ppm = make_ppm_work(have[1], self.N)
             self.before = np.zeros(have[0])
             self.eq.diagonal[:] = 1.0
@@ -267,25 +256,6 @@ class FrictionSystem:
         free_acceleration(
             self.tree, self.kin, self.art, self.gravity, self.effort, self.v, self.external, self.v_dot
         )
-
-    def copy_rows(self, sources: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Append copies of rows (velocity level, before ``free_velocities``).
-
-        Parameters
-        ----------
-        sources : ndarray of int (m,)
-
-        Returns
-        -------
-        ndarray of int (m,)
-            Their numbers.
-        """
-        rows, first = self.rows, self.n_rows
-        self.n_rows += len(sources)
-        for name in ("body_a", "body_b", "on_a", "on_b", "dof", "offset"):
-            array = getattr(rows, name)
-            array[first : self.n_rows] = array[sources]
-        return np.arange(first, self.n_rows)
 
     def condensed(self, rank_tolerance: float) -> tuple[Floats, Floats]:
         """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix.
@@ -347,7 +317,6 @@ class FrictionSystem:
         dt: float,
         bilateral: Bilateral | None = None,
         gravity: ArrayLike = GRAVITY,
-        picked: int | None = None,
     ) -> None:
         """Rows and their free velocities at the velocity level.
 
@@ -355,11 +324,11 @@ class FrictionSystem:
         ----------
         q, v, effort, dt, gravity
             As in ``set_state``.
-        contacts, bilateral, picked
+        contacts, bilateral
             As in ``set_contacts``.
         """
         self.set_state(q, v, effort, gravity, dt)
-        self.set_contacts(contacts, bilateral, picked=picked)
+        self.set_contacts(contacts, bilateral)
         self.free_velocities(dt)
 
     def begin_acceleration(
@@ -476,33 +445,6 @@ class FrictionSystem:
             eq, self.ppm,
         )  # fmt: skip
         return STATUS[code]
-
-    def relax(self, rank_tolerance: float, normals_only: bool = False) -> bool:
-        """Impulses of least norm with the same velocities, after ``solve``.
-
-        Parameters
-        ----------
-        rank_tolerance : float
-            Equality rows with less than this part of their compliance to themselves count as dependent.
-        normals_only : bool
-            With soft equality rows: their impulses follow from the velocities.
-
-        Returns
-        -------
-        bool
-            Whether that worked.
-        """
-        return bool(
-            least_norm_response(
-                self.tree, self.kin, self.art, self.compliance, self.rows, self.n_rows, rank_tolerance, normals_only,
-                self.eq, self.ppm,
-            )  # fmt: skip
-        )
-
-    @property
-    def judge(self) -> Callable[..., FrictionCertificate]:
-        """Former name of ``certify``."""
-        return former_name(self, "judge", "certify")
 
     def certify(self, hard: npt.NDArray[np.int64] | None = None) -> FrictionCertificate:
         """Residuals of the impulses in ``eq.r``, whose response is in ``eq.u``.

@@ -13,7 +13,6 @@ The printed (54) and (57) leave out dt f, and (56), (57) write X^-1 for the bloc
     (A^-1)_11 = M^-1 - M^-1 X (X* M^-1 X)^-1 X* M^-1,   X = [J* S* T*] of full rank (algorithm 2).
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +22,6 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import as_positive
 from mb_contact.core.lcp.active_factor import ACTIVE
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
-from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
 from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
     FrictionModelResult,
@@ -47,10 +45,8 @@ def no_slip_step(
     gravity: ArrayLike = GRAVITY,
     warm: Sequence[int] | npt.NDArray[np.int64] = (),
     sticking: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
-    least_norm: bool = False,
     touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
-    held: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
 ) -> FrictionModelResult:
     """Velocity after a step of the no-slip model (D15 (45)-(57)), from the compliance of the touched bodies alone.
 
@@ -76,15 +72,10 @@ def no_slip_step(
     sticking : array_like of bool (n,), optional
         Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
         bodies from passing through each other.
-    least_norm : bool
-        Of all impulses with the same velocity afterwards return those of least norm (where the normals allow it),
-        instead of those of an active set.
     touch : float
         [m]
     rank_tolerance : float
         Equality rows with less than this part of their compliance to themselves count as dependent.
-    held : array_like of bool (n,), optional
-        Former name of ``sticking``; deprecated.
 
     Returns
     -------
@@ -111,9 +102,6 @@ def no_slip_step(
     system = system_of(model)
     system.begin_step(q, v, effort, contacts, dt, bilateral, gravity)
     normals = system.b + 3 * np.arange(system.count)
-    if held is not None:
-        warnings.warn("held of no_slip_step is now sticking", DeprecationWarning, stacklevel=2)
-        sticking = held
     fixed = normals[contacts.gap <= touch if sticking is None else as_mask(sticking, system.count)]
     equality = np.empty(system.b + 2 * len(fixed), np.int64)
     equality[: system.b] = np.arange(system.b)
@@ -121,8 +109,5 @@ def no_slip_step(
     equality[system.b + 1 :: 2] = fixed + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
-    independent = system.eq.info[PICKED_ROWS]
     active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
-    if least_norm and status == "solved":
-        system.relax(rank_tolerance)
-    return system.result("velocity", status, dt)._replace(active=active, independent=int(independent))
+    return system.result("velocity", status, dt)._replace(active=active)

@@ -14,7 +14,6 @@ from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST
 from mb_contact.core.solve.certificate import certify as _certify
 from mb_contact.core.solve.system import make_system_handle
-from mb_contact.lazy import former_name
 from mb_contact.solvers.blocks import pose_blocks
 
 if TYPE_CHECKING:
@@ -29,11 +28,6 @@ class Residuals(NamedTuple):
     infeasibility: float
     cone_violation: float  #: friction beyond the pyramid [N s]
     worst_block: int  #: contact or limit with the largest residual
-
-    @property
-    def worst_unit(self) -> int:
-        """Former name of ``worst_block``."""
-        return former_name(self, "worst_unit", "worst_block")
 
 
 def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Residuals:

@@ -19,7 +19,6 @@ with V_f the node velocities after a free step and k the constants of step_probl
 Size n_b + n_u (n_f + 2); set-up O(N) + O(n_c^2) by the Upsilon recursion; no mass matrix, no Jacobian.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.workspace import RowBlocks
 from mb_contact.errors import InputError
-from mb_contact.lazy import former_name
 from mb_contact.solvers.blocks import BOX, CONTACT, UNILATERAL, row_layout
 from mb_contact.studies.formulations.formulation import Formulation
 
@@ -63,11 +61,6 @@ class ContactProblem(NamedTuple):
     velocities: np.ndarray  #: (R,), W r + q
     kind: np.ndarray | None = None  #: (blocks,), of ``solve_blocks``; None: contacts, and limits where dim is 1
     bounds: np.ndarray | None = None  #: (R,), ``solve_blocks``' mu: a coefficient, or of joint friction [N s, N m s]
-
-    @property
-    def cones(self) -> Callable[[], RowBlocks]:
-        """Former name of ``blocks``."""
-        return former_name(self, "cones", "blocks")
 
     @property
     def size(self) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench.step import Lift
 from mb_contact.core.constraints.flat_manifolds import SAME_GAP, level_offsets, level_points
+from mb_contact.programs.bench.step import Lift
 from mb_contact.types import Contacts
 from paths import CONFIG
 

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Closure, CollisionFilters, Ground, Material, Pose, Primitive, Scene, Velocity
+from mb_contact.studies.formulations.scene_step import FormulationStep
 
 MASS, PITCH, G = 0.2, 0.05, 9.81
 LEAD = PITCH / (2.0 * np.pi)
@@ -203,7 +206,7 @@ def test_what_knows_no_thread_says_so():
     with pytest.raises(mb.SceneError, match=r"loop_closures\[0\].end: worlds have none"):
         mb.Worlds(hanging(end=0.1), 2)
     with pytest.raises(mb.SceneError, match="threads that end"):
-        mb.Simulator(hanging(end=0.1, formulation="rmc"))
+        mb.Simulator(hanging(end=0.1), step=partial(FormulationStep, formulation="rmc"))
     motion = mb.model.Motion(closure="thread", times=(0.0, 1.0), displacements=((0, 0, 0), (0, 0, 1)))
     with pytest.raises(mb.SceneError, match="a thread turns by the forces on its nut"):
         mb.Simulator(hanging(motions=(motion,)))

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench.legged import legged_scene
 from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS
 from mb_contact.model.scene import Gear
+from mb_contact.programs.bench.legged import legged_scene
 
 
 def rows_of_loops(**changes):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Coulomb and viscous friction together, at velocities and at accelerations; Painleve's rod."""
+"""Coulomb and viscous friction together at accelerations; Painleve's rod."""
 
 from __future__ import annotations
 
@@ -22,23 +22,6 @@ from scenes.drumwright_cases import (
 )
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_coulomb_viscous_step_solves_the_dense_problem(seed):
-    """(23)-(28), the cone as a polygon; friction beyond the viscous part obeys Coulomb's law."""
-    model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 5, constraints=seed % 3)
-    dt, n_f = 0.02, 8
-    result = mb.studies.coulomb_viscous_step(
-        model, q, v, effort, c, dt, directions=n_f, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11
-    )
-    case = DenseCase(dense, effort, c, loops, dt)
-    assert result.status == "solved", result
-    moved = case.M @ (result.v - case.free)
-    np.testing.assert_allclose(moved, impulse_of(case, result), atol=1e-9 * max(1.0, np.abs(moved).max()))
-    assert_complementary(case, case.N, result.normal, case.N @ result.v, 10.0)
-    u = np.column_stack((case.S @ result.v, case.T @ result.v))
-    assert_polygon(case, result.tangent + dt * c.viscous * u, u, c.mu * result.normal, n_f, 1e-8)
-
-
 def assert_polygon(case, force, u, bound, n_f, tol):
     """Friction in the polygon, and of all in it the one that brakes most: f . u = -bound max_j(-d_j . u)."""
     angle = 2 * np.pi * np.arange(n_f) / n_f
@@ -49,23 +32,6 @@ def assert_polygon(case, force, u, bound, n_f, tol):
     assert ((force @ faces.T - apothem * bound[:, None]) * s[:, None]).max() <= tol
     sigma = np.maximum(0.0, -(u @ D.T).min(axis=1))
     assert np.abs(np.sum(force * u, axis=1) + bound * sigma).max() <= tol
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_coulomb_viscous_step_with_the_exact_cone_solves_the_dense_problem(seed):
-    """(23)-(28); friction beyond the viscous part lies in the cone and is exactly against the slip."""
-    model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 5, constraints=seed % 3)
-    dt = 0.02
-    result = mb.studies.coulomb_viscous_step(
-        model, q, v, effort, c, dt, directions=None, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11
-    )
-    case = DenseCase(dense, effort, c, loops, dt)
-    assert result.status == "solved", result
-    moved = case.M @ (result.v - case.free)
-    np.testing.assert_allclose(moved, impulse_of(case, result), atol=1e-9 * max(1.0, np.abs(moved).max()))
-    assert_complementary(case, case.N, result.normal, case.N @ result.v, 10.0)
-    u = np.column_stack((case.S @ result.v, case.T @ result.v))
-    assert_cone(result.tangent + dt * c.viscous * u, u, c.mu * result.normal, 1e-8)
 
 
 def assert_cone(force, u, bound, tol):
@@ -164,18 +130,13 @@ def test_painleve_rod_slides_where_friction_is_low(mu, cone):
 
 
 @CONES
-def test_painleve_rod_is_inconsistent_and_handed_over(cone):
-    """mu > 4/3 at tan(theta) = 2: no force at all; at the velocity level the tip jams at once."""
+def test_painleve_rod_is_inconsistent(cone):
+    """mu > 4/3 at tan(theta) = 2: no force at all; the case painleve of ``mb-contact bench fidelity`` has the step."""
     rod, mu = Rod(), 2.0
     assert rod.p(mu) < 0 and rod.b(0.0) < 0
     v = rod.velocity(-1.0, 0.0)
     result = mb.studies.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone)
-    assert result.status == "inconsistent"
-    for dt in (1e-3, 1e-6):
-        result = mb.studies.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), dt=dt, **cone)
-        assert (result.level, result.reason, result.status) == ("velocity", "inconsistent", "solved")
-        tip = result.rows[0]
-        assert abs(tip[1]) <= 1e-9 and tip[0] >= -1e-12 and result.normal[0] > 0.05  # an impulse, however short dt
+    assert result.status == result.reason == "inconsistent"
 
 
 @CONES

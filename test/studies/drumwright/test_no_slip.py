@@ -53,14 +53,13 @@ def test_no_slip_warm_start_takes_no_pivots():
     np.testing.assert_allclose(again.v, first.v, atol=1e-9)
 
 
-@pytest.mark.parametrize("step", [mb.studies.no_slip_step, mb.studies.viscous_step])
-def test_200_random_trees_with_many_contacts_and_loops(step):
+def test_200_random_trees_with_many_contacts_and_loops():
     """Up to 20 contacts and 6 constraints, most of them redundant: every one is solved, and says how well."""
     for seed in range(200):
         rng = np.random.default_rng(5500 + seed)
         case = random_case(5500 + seed, int(rng.integers(1, 21)), constraints=int(rng.integers(0, 7)))
         model, _, q, v, effort, c, loops = case
-        result = step(model, q, v, effort, c, 0.01, bilateral=loops, gravity=GRAVITY)
+        result = mb.studies.no_slip_step(model, q, v, effort, c, 0.01, bilateral=loops, gravity=GRAVITY)
         assert result.status == "solved" and result.certificate.residual <= 1e-8 * result.certificate.scale, seed
         assert len(result.active) <= model.tree.armature.shape[0]
 

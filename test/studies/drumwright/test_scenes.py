@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench import grasp as bench
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene, SceneModel
+from mb_contact.programs.bench import grasp as bench
 from oracles.dense_oracle import Dense
 from paths import ROOT
 
@@ -74,19 +74,6 @@ def test_grasp_forces_by_hand():
     np.testing.assert_allclose([on_jaw[0], inside[0], on_right[0]], -100.0, atol=1e-9)
     np.testing.assert_allclose(inside - on_jaw, [0.0, 0.0, 9.81], atol=1e-9)
     np.testing.assert_allclose(on_right - inside, [0.0, 0.0, 9.81], atol=1e-9)
-
-
-def test_grasp_forces_of_least_norm():
-    """No self-stress: half of the weight of both boxes on each jaw, and a quarter of the press at every corner."""
-    grasp = bench.Grasp()
-    contacts = grasp.contacts()
-    result = mb.studies.no_slip_step(
-        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, sticking=grasp.faces(), least_norm=True
-    )
-    force = (result.normal[:, None] * contacts.normal + result.tangent[:, :1] * contacts.t1
-             + result.tangent[:, 1:] * contacts.t2) / bench.DT  # fmt: skip
-    total = force.reshape(3, 12, 3).sum(axis=1)
-    np.testing.assert_allclose(total, [[-100, 0, -9.81], [-100, 0, 0], [-100, 0, 9.81]], atol=1e-9)
 
 
 def test_no_slip_at_tripled_corners_leaves_nothing_to_pivot_on():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.bench.formulations import bench_problem
+from mb_contact.programs.bench.formulations import bench_problem
 from mb_contact.studies.formulations.catalogue import FORMULATIONS
 from mb_contact.studies.formulations.formulation import Forces, residuals
 from mb_contact.types import JOINT_REVOLUTE, WORLD

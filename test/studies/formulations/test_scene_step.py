@@ -1,11 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The scene key ``formulation``: every formulation steps a scene, and comes to what OS comes to."""
+"""Every formulation steps a scene, and comes to what OS comes to."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.studies.formulations.catalogue import FORMULATIONS
+from mb_contact.studies.formulations.scene_step import FormulationStep
 
 OTHERS = [name for name in FORMULATIONS if name != "os"]
 
@@ -50,9 +52,15 @@ def limited_arm():
     return Scene(models=(arm,), ground=Ground())
 
 
-def run(scene, steps):
+def simulator(scene, formulation, solver="auto"):
+    """Simulator that steps a scene by a formulation."""
+    step = partial(FormulationStep, formulation=formulation, solver=solver)
+    return mb.Simulator(replace(scene, friction_model="coulomb_polyhedral"), step=step)
+
+
+def run(scene, steps, *formulation):
     """States, impulses and certificates of a scene."""
-    sim = mb.Simulator(scene)
+    sim = simulator(scene, *formulation) if formulation else mb.Simulator(scene)
     out = [sim.step() for _ in range(steps)]
     return sim, out
 
@@ -63,7 +71,7 @@ def test_steps_are_those_of_os(name, make):
     """Where the solution is unique."""
     scene = replace(make(), friction_model="coulomb_polyhedral")
     usual, expected = run(scene, 120)
-    sim, steps = run(replace(scene, formulation=name), 120)
+    sim, steps = run(scene, 120, name)
     assert sum(s.certificate.contacts > 0 for s in steps) > 20
     assert max(s.certificate.residual for s in steps) <= 1e-8
     assert all(s.certificate.solver != "best_residual" for s in steps)
@@ -75,25 +83,25 @@ def test_steps_are_those_of_os(name, make):
 
 @pytest.mark.parametrize("solver, said", [("lemke", {"none", "lemke"}), ("newton", {"none", "newton"})])
 @pytest.mark.parametrize("name", ["os", "nmc"])
-def test_a_scene_chooses_its_solver(name, solver, said):
+def test_a_formulation_takes_a_solver_of_choice(name, solver, said):
     scene = replace(limited_arm(), friction_model="coulomb_polyhedral")
     usual, _ = run(scene, 120)
-    sim, steps = run(replace(scene, formulation=name, solver=solver), 120)
+    sim, steps = run(scene, 120, name, solver)
     assert {s.certificate.solver for s in steps} <= said and len({s.certificate.solver for s in steps}) > 1
     assert max(s.certificate.residual for s in steps) <= 1e-8
     assert sim.q == pytest.approx(usual.q, abs=1e-8) and sim.v == pytest.approx(usual.v, abs=1e-7)
 
 
 def test_a_chosen_solver_has_pyramids():
-    assert mb.Scene(solver="lemke").friction_model == "coulomb_polyhedral" and not mb.Scene().studied
-    with pytest.raises(mb.SceneError, match="formulation os with solver lemke has friction_model coulomb_polyhedral"):
+    assert mb.Scene(solver="lemke").friction_model == "coulomb_polyhedral" and not mb.Scene().pivots
+    with pytest.raises(mb.SceneError, match="lemke solves problems of friction_model coulomb_polyhedral"):
         mb.Simulator(replace(skidding_ball(), solver="lemke"))
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_steps_solve_the_problem_of_os(name):
     """Four corners with friction share one weight in many ways, so only the residuals must agree."""
-    sim, steps = run(sliding_box(0.4, formulation=name), 300)
+    sim, steps = run(sliding_box(0.4), 300, name)
     assert max(s.certificate.residual for s in steps) <= 1e-9
     assert np.abs(sim.v).max() <= 1e-9 and sim.q[2] == pytest.approx(0.05, abs=1e-4)
 
@@ -102,7 +110,7 @@ def test_nmc_keeps_hinges_closed():
     """Every step starts from joint coordinates: the pendulum stays one, and finds its height again."""
     chain = mb.pendulum(4, "first_impact", floor=-20.0, wall=50.0)
     usual, _ = run(chain.scene(), 300)
-    sim, _ = run(chain.scene(formulation="nmc"), 300)
+    sim, _ = run(chain.scene(), 300, "nmc")
     assert sim.q == pytest.approx(usual.q, abs=1e-9) and sim.v == pytest.approx(usual.v, abs=1e-9)
 
 
@@ -123,7 +131,7 @@ def bouncing_pendulum(**settings):
 @pytest.mark.parametrize("make, start, steps", [(bouncing_ball, 0.45, 230), (bouncing_pendulum, 1.388, 12)])
 def test_impacts_happen_at_their_time_within_the_step(name, make, start, steps):
     """As with OS, whose ball comes back to 0.25 m; with impacts at the start of a step it comes to 0.2484 m."""
-    usual, sim = mb.Simulator(make()), mb.Simulator(make(formulation=name))
+    usual, sim = mb.Simulator(make()), simulator(make(), name)
     while usual.time < start:
         usual.step()
     sim.set_state(usual.q, usual.v)
@@ -155,7 +163,7 @@ def test_the_problem_behind_an_impact_is_the_step_s(make):
 
 def test_a_step_of_another_length_is_posed_as_such():
     ball = replace(skidding_ball(), friction_model="coulomb_polyhedral")
-    usual, sim = mb.Simulator(ball), mb.Simulator(replace(ball, formulation="nmc"))
+    usual, sim = mb.Simulator(ball), simulator(ball, "nmc")
     for _ in range(30):
         usual.step(time_step=4e-4)
         sim.step(time_step=4e-4)
@@ -166,7 +174,7 @@ def test_a_step_of_another_length_is_posed_as_such():
 
 def test_the_formulation_itself_is_at_hand():
     """A step of NMC solves NMC's own problem, of its own size."""
-    sim, _ = run(sliding_box(0.4, formulation="nmc", friction_directions=4), 5)
+    sim, _ = run(sliding_box(0.4, friction_directions=4), 5, "nmc")
     solution = sim.last_formulation
     assert solution.formulation == "nmc" and solution.solved
     assert solution.size == 6 + len(sim.step().contacts) * 6
@@ -176,17 +184,29 @@ def test_the_formulation_itself_is_at_hand():
 
 @pytest.mark.parametrize("model", ["coulomb_cone", "viscous", "no_slip", "coulomb_viscous"])
 def test_other_friction_models_are_refused(model):
-    with pytest.raises(mb.SceneError, match="nmc with solver auto has friction_model coulomb_polyhedral only"):
-        mb.Simulator(sliding_box(0.4, formulation="nmc", friction_model=model))
+    with pytest.raises(mb.SceneError, match="nmc has friction_model coulomb_polyhedral only"):
+        mb.Simulator(sliding_box(0.4, friction_model=model), step=partial(FormulationStep, formulation="nmc"))
 
 
-def test_scene_files_choose_the_formulation(tmp_path):
-    file = tmp_path / "scene.yaml"
-    file.write_text("formulation: rmc\nground: {}\n", encoding="utf-8")
-    assert mb.load_scene(file).formulation == "rmc"
-    file.write_text("friction_model: viscous\nformulation: rmc\n", encoding="utf-8")
-    with pytest.raises(mb.SceneError, match="scene.yaml:2: formulation: formulation rmc with solver auto has"):
-        mb.load_scene(file)
-    with pytest.raises(mb.SceneError, match="available: os, nmc, mc, rmc, nmc_os, hybrid"):
-        mb.Simulator(sliding_box(0.4, formulation="magic"))
-    assert np.isfinite(mb.Simulator(sliding_box(0.4, formulation="hybrid")).step().certificate.energy)
+@pytest.mark.parametrize("change, message", [
+    ({"sleep": True}, "sleep: is for the usual steps; leave it out where a step is handed in"),
+    ({"solver": "lemke"}, "solver: is for the usual steps"),
+    ({"collision_scheme": "event"}, "'event' needs the usual steps"),
+])
+def test_what_the_steps_of_a_study_do_not_know_is_refused(change, message):
+    with pytest.raises(mb.SceneError, match=message):
+        simulator(sliding_box(0.4, **change), "nmc")
+
+
+def test_wrong_formulations_and_solvers_are_refused():
+    with pytest.raises(mb.InputError, match="there is no formulation 'magic'; choose one of nmc, mc, rmc, os"):
+        simulator(sliding_box(0.4), "magic")
+    with pytest.raises(mb.InputError, match="there is no solver 'ppm' of a formulation"):
+        simulator(sliding_box(0.4), "nmc", "ppm")
+    assert np.isfinite(simulator(sliding_box(0.4), "hybrid").step().certificate.energy)
+
+
+def test_a_state_belongs_to_its_kind_of_steps():
+    state, other = mb.Simulator(sliding_box(0.4, friction_model="coulomb_polyhedral")).save(), sliding_box(0.4)
+    with pytest.raises(mb.InputError, match="steps"):
+        simulator(other, "nmc").restore(state)

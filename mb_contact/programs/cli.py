@@ -1,0 +1,444 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ``mb-contact`` command.
+
+Exit codes: 0 success; 1 the thing itself failed (a simulation, a lift, a problem without a solution);
+2 bad input, with one line on standard error; 130 after Ctrl-C, but 0 for ``run``, which is meant to end so.
+Every command imports what it needs when it runs, so ``--help`` is quick.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from mb_contact.errors import DynamicsError, InputError, MbContactError, SolverError
+
+INTERRUPTED = 130
+PACKAGES = ("--package-path", {"action": "append", "default": [], "metavar": "DIR",
+                               "help": "folder of ROS packages, for package:// and xacro's $(find); again for more"})
+BACKENDS = ("auto", "rclpy", "embedded")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one line for an error instead of the usage and a line."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands; ``arguments.run(arguments)`` runs one and returns its exit code."""
+    version = sys.modules["mb_contact"].__version__  # the package that this module is in, loaded before it
+    parser = _Parser(
+        prog="mb-contact",
+        description="Rigid-contact dynamics in minimal coordinates, with or without ROS 2.",
+        epilog="Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C (run: 0).",
+    )
+    parser.add_argument("--version", action="version", version=f"mb_contact {version}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_commands(commands)
+    return parser
+
+
+def _add_commands(commands):
+    """All commands, in the order of ``--help``."""
+    from mb_contact.programs.bench.command import add_benches, run_bench
+    from mb_contact.ros.main import RUN_OPTIONS
+    from mb_contact.viewer.options import add_view_arguments
+
+    _command(
+        commands, "run", _run, "run a scene as a ROS 2 node until Ctrl-C or --duration",
+        *RUN_OPTIONS,
+        PACKAGES,
+        (
+            ("--view", {"action": "store_true", "help": "show the node in the browser too (needs viser)"}),
+            ("--headless", {"action": "store_true", "help": "no view (the default)"}),
+        ),
+        ("--seed", {"type": int, "metavar": "N",
+                    "help": "seed of NumPy's random numbers; the simulation itself draws none"}),
+        epilog="Everything from --ros-args on goes to ROS (-r, -p, --params-file).",
+    )  # fmt: skip
+    add_view_arguments(_command(
+        commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node", PACKAGES,
+        epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS,"
+        " such as -p frame_prefix:=left/ where the node has one.",
+    ))  # fmt: skip
+    _command(
+        commands, "record", _record, "record the topics of a ROS domain into an MCAP file",
+        ("file", {"metavar": "FILE.mcap", "help": "file to write; an existing one is replaced"}),
+        ("--topics", {"nargs": "+", "default": (), "metavar": "NAME",
+                      "help": "only topics of these names; * and ? stand for any characters"}),
+        ("--duration", {"type": float, "metavar": "S", "help": "wall seconds (else until Ctrl-C)"}),
+        ("--use-sim-time", {"action": "store_true", "help": "stamp messages with /clock"}),
+        ("--backend", {"choices": BACKENDS, "default": "auto"}),
+    )  # fmt: skip
+    _command(
+        commands, "replay", _replay,
+        "run a scene under recorded efforts and compare every state with the recording, bit for bit",
+        ("scene", {"metavar": "SCENE", "help": "the scene file that was recorded"}),
+        ("bag", {"metavar": "BAG", "help": "MCAP file, or a folder of ros2 bag"}),
+        epilog="Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record.",
+    )
+    demo = _command(commands, "demo", None, "run a demonstration that judges itself")
+    demos = demo.add_subparsers(title="demonstrations", metavar="NAME", required=True)
+    judged = {"lift": "two arms lift a box", "wheel": "two arms change a wheel", "nut": "a hand turns a lug nut off"}
+    for name, text in judged.items():
+        _command(
+            demos, name, _demo, f"{text}: simulator and controller in two processes",
+            ("--out", {"default": "out", "metavar": "DIR", "help": f"folder for {name}.mcap and .png (default: out)"}),
+            ("--backend", {"choices": BACKENDS, "default": "auto", "help": "ROS 2 or the wheel"}),
+            (
+                ("--realtime", {"action": "store_true", "help": "pace at real time (the default)"}),
+                ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace"}),
+            ),
+            ("--view", {"action": "store_true", "help": "show it in the browser too (needs viser)"}),
+            ("--controller", {"metavar": "FILE", "help": "script of another controller (it gets --backend, --wait)"}),
+        ).set_defaults(demonstration=name)  # fmt: skip
+    _command(
+        demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures",
+        ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
+    )
+    _command(
+        commands, "check", _check, "read a scene, build it, and say what is in it",
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
+        PACKAGES,
+    )
+    _command(
+        commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings",
+        ("urdf", {"metavar": "URDF", "help": "URDF or xacro file, a path or package://"}),
+        ("--floating", {"action": "store_true", "help": "with a floating base"}),
+        PACKAGES,
+        epilog="What load_urdf refuses by default but can load (meshes, inertias) is a warning here.",
+    )  # fmt: skip
+    _command(
+        commands, "import", _import, "turn an MJCF model (MuJoCo) into a folder with a scene, URDFs and meshes",
+        ("model", {"metavar": "MODEL.xml", "help": "MJCF file"}),
+        ("--out", {"metavar": "FOLDER", "help": "folder to write to (default: the model's name)"}),
+        ("--keyframe", {"metavar": "NAME", "help": "keyframe to start from (default: home, else the first)"}),
+        epilog="Needs MuJoCo, which compiles the model: pip install 'mb_contact[mjcf]'. The scene does not.",
+    )  # fmt: skip
+    _command(
+        commands, "export", _export, "write a scene as an MJCF model, for MuJoCo",
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
+        ("model", {"metavar": "MODEL.xml", "help": "file to write; an existing one is replaced"}),
+        PACKAGES,
+    )  # fmt: skip
+    _command(
+        commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
+        ("problem", {"metavar": "PROBLEM.npz",
+                     "help": "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with "
+                             "W (3 n, 3 n), q (3 n,), mu (n,)"}),
+        ("--method", {"help": "lemke (default), block_pivoting, principal_pivoting, modified_principal_pivoting, "
+                              "gauss_seidel or auto; with mu: cone (the default and the only one)"}),
+        ("--tolerance", {"type": float, "metavar": "T", "help": "residual that is solved (1e-9; cone 1e-8)"}),
+    )  # fmt: skip
+    _command(
+        commands, "compile", _compile, "compile kernels ahead: those of every step, of scenes, or of every feature",
+        ("scenes", {"nargs": "*", "metavar": "SCENE", "help": "scene files (YAML) whose kernels are compiled too"}),
+        PACKAGES,
+        ("--all", {"action": "store_true", "help": "every feature and every scene of the library"}),
+        ("--into", {"metavar": "DIR", "help": "copy what was compiled into DIR, as a package carries it"}),
+        epilog="Kernels are kept in ~/.cache/mb_contact, or where MB_CONTACT_CACHE_DIR says.",
+    )  # fmt: skip
+    add_benches(_command(commands, "bench", run_bench, "measure how long things take here, and how exact they are"))
+
+
+def _command(commands, name, run, text, *options, epilog=None):
+    """The parser of a command; of a tuple of options one may be given at most."""
+    parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=epilog)
+    parser.set_defaults(run=run)
+    for option in options:
+        if isinstance(option[0], str):
+            parser.add_argument(option[0], **option[1])
+            continue
+        group = parser.add_mutually_exclusive_group()
+        for flag, settings in option:
+            group.add_argument(flag, **settings)
+    return parser
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+def _run(arguments):
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.world import build_world
+    from mb_contact.ros.main import options_from_arguments, run_and_report
+    from mb_contact.surfaces.scene_file import is_surface_scene
+
+    if getattr(arguments, "seed", None) is not None:
+        _seed(arguments.seed)
+    scene = arguments.scene
+    if is_surface_scene(scene):
+        from mb_contact.simulation.surface_simulator import surface_simulator
+
+        scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
+    else:
+        build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
+    options = options_from_arguments(arguments, arguments.ros_args)
+    if not arguments.view:
+        return run_and_report(scene, options)
+    from mb_contact.viewer.process import NodeView
+
+    with NodeView(arguments.scene) as view:
+        options.ready = view.start
+        return run_and_report(scene, options)
+
+
+def _seed(seed):
+    import numpy as np
+
+    if not 0 <= seed < 2**32:
+        raise InputError(f"--seed must be from 0 to {2**32 - 1}, got {seed}")
+    np.random.seed(seed)  # noqa: NPY002 (the global generator is the one that a user's code may share)
+
+
+# --- view -----------------------------------------------------------------------------------------
+
+
+def _view(arguments):
+    from mb_contact.viewer.command import run_view
+    from mb_contact.viewer.options import options_from_arguments
+
+    return run_view(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
+
+
+# --- record, replay -------------------------------------------------------------------------------
+
+
+def _record(arguments):
+    from mb_contact.ros.graph_recorder import RecordOptions, record_graph
+
+    duration = arguments.duration
+    if duration is not None and not duration > 0.0:
+        raise InputError(f"--duration must be greater than zero, got {duration}")
+    options = RecordOptions(
+        arguments.file, tuple(arguments.topics), duration, arguments.use_sim_time, arguments.backend
+    )
+    return record_graph(options)
+
+
+def _replay(arguments):
+    from mb_contact.ros.replay import replay_file
+
+    return replay_file(arguments.scene, arguments.bag, lambda line: print(f"mb-contact: {line}", file=sys.stderr))
+
+
+# --- demo -----------------------------------------------------------------------------------------
+
+
+def _demo_patch(arguments):
+    from mb_contact.programs.demo.patch import run_patch
+
+    return run_patch(arguments.out)
+
+
+def _demo(arguments):
+    import importlib
+
+    from mb_contact.programs.demo.running import DemoOptions, run_demonstration
+
+    demonstration = importlib.import_module(f"mb_contact.programs.demo.{arguments.demonstration}").DEMONSTRATION
+    options = DemoOptions(
+        out=arguments.out,
+        backend=arguments.backend,
+        real_time=not arguments.as_fast_as_possible,
+        controller=arguments.controller,
+        view=arguments.view,
+    )
+    return run_demonstration(demonstration, options)
+
+
+# --- compile --------------------------------------------------------------------------------------
+
+
+def _compile(arguments):
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.simulation.warm_up import compile_ahead
+    from mb_contact.surfaces.scene_file import is_surface_scene
+
+    for scene in arguments.scenes:
+        if not is_surface_scene(scene):
+            load_scene(scene)  # what is wrong with a scene comes first
+    return 0 if compile_ahead(arguments.scenes, arguments.all, arguments.into, _say_in_place) else 1
+
+
+def _say_in_place(line):
+    """A line of progress; on a terminal the next one takes its place."""
+    moving = sys.stderr.isatty() and line.startswith("compiling [")
+    clear = "\x1b[2K" if sys.stderr.isatty() else ""
+    print(f"{clear}mb-contact: {line}", end="\r" if moving else "\n", file=sys.stderr, flush=True)
+
+
+# --- check, info ----------------------------------------------------------------------------------
+
+
+def _check(arguments):
+    from mb_contact.model.describe import describe_scene
+    from mb_contact.simulation.initial import initial_penetrations
+    from mb_contact.surfaces.scene_build import describe_surface_scene
+    from mb_contact.surfaces.scene_file import is_surface_scene
+
+    if is_surface_scene(arguments.scene):
+        from mb_contact.simulation.surface_world import describe_others
+
+        others, world = describe_others(arguments.scene)
+        lines = describe_surface_scene(arguments.scene) + others
+    else:
+        lines, world = describe_scene(arguments.scene)
+    print("\n".join(lines))
+    for a, b, depth in initial_penetrations(world) if world else ():
+        print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
+    return 0
+
+
+def _info(arguments):
+    from mb_contact.model.describe import describe_model
+    from mb_contact.model.urdf import load_urdf
+
+    model = load_urdf(
+        arguments.urdf,
+        floating=arguments.floating,
+        collision_meshes="warn",
+        inertia_errors="warn",
+        massless="armature",
+    )
+    print("\n".join(describe_model(model)))
+    return 0
+
+
+# --- import, export ---------------------------------------------------------------------------------------
+
+
+def _import(arguments):
+    from pathlib import Path
+
+    from mb_contact.model.mjcf import import_mjcf
+
+    made = import_mjcf(arguments.model, arguments.out or Path(arguments.model).stem, arguments.keyframe)
+    print(f"wrote {made.scene}: {len(made.links)} bodies, {len(made.joints)} joints")
+    for line in made.left_out:
+        print(f"left out: {line}")
+    return 0
+
+
+def _export(arguments):
+    from mb_contact.model.mjcf import export_mjcf
+
+    left_out = export_mjcf(arguments.scene, arguments.model)
+    print(f"wrote {arguments.model}")
+    for line in left_out:
+        print(f"left out: {line}")
+    return 0
+
+
+# --- lcp, bench -----------------------------------------------------------------------------------
+
+
+def _lcp(arguments):
+    problem = _read_lcp(arguments.problem)
+    if "mu" in problem:
+        return _cone(problem, arguments)
+    from mb_contact.solvers import solve_lcp
+
+    tolerance = 1e-9 if arguments.tolerance is None else arguments.tolerance
+    result = solve_lcp(
+        problem["M"],
+        problem["q"],
+        method=arguments.method or "lemke",
+        tolerance=tolerance,
+        lower=problem.get("lower"),
+        upper=problem.get("upper"),
+    )
+    return _report("z", result.z, result, result.residual)
+
+
+def _cone(problem, arguments):
+    """A frictional contact problem: W (or M), q, mu."""
+    from mb_contact.solvers import solve_friction
+
+    if arguments.method not in (None, "cone"):
+        raise InputError(f"there is no method '{arguments.method}' for contact with mu; choose cone")
+    W = problem["W"] if "W" in problem else problem["M"]
+    tolerance = 1e-8 if arguments.tolerance is None else arguments.tolerance
+    result = solve_friction(W, problem["q"], problem["mu"], tolerance=tolerance)
+    return _report("r", result.r, result, result.residual.relative)
+
+
+def _report(name, values, result, residual):
+    print(f"{name}          [" + ", ".join(f"{value:.12g}" for value in values) + "]")
+    print(f"status     {result.status}")
+    print(f"residual   {residual:.3e}")
+    print(f"iterations {result.iterations}")
+    return 0 if result.status == "solved" else 1
+
+
+def _read_lcp(path):
+    """The arrays of a NumPy archive: M and q, or W, q and mu."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if not hasattr(archive, "files"):
+            raise InputError(f"{path} holds one array; it must be an .npz archive with M and q")
+        with archive:
+            matrix = "W" if "W" in archive.files and "mu" in archive.files else "M"
+            missing = [name for name in (matrix, "q") if name not in archive.files]
+            if missing:
+                held = ", ".join(archive.files) or "nothing"
+                raise InputError(f"{path} has no {' and no '.join(missing)}; it holds {held}")
+            return {name: archive[name] for name in ("M", "W", "q", "mu", "lower", "upper") if name in archive.files}
+    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is not an .npz archive of numbers: {error}") from None
+
+
+# --- entry ----------------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code (argparse exits by itself for --help and wrong options)."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    ros_args = []
+    if argv[:1] in (["run"], ["view"]):
+        from mb_contact.ros.main import split_ros_arguments
+
+        argv, ros_args = split_ros_arguments(argv)
+    arguments = build_parser().parse_args(argv)
+    arguments.ros_args = ros_args
+    try:
+        _look_in(getattr(arguments, "package_path", ()))
+        code = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("mb-contact: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output (head, less) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (MbContactError, OSError) as error:
+        print(f"mb-contact: error: {_one_line(error)}", file=sys.stderr)
+        return 1 if isinstance(error, (DynamicsError, SolverError)) else 2
+
+
+def _look_in(folders):
+    """Packages are looked for in these folders first, by this process and its children."""
+    if folders:
+        from mb_contact.model.resources import PACKAGE_PATH
+
+        for folder in folders:
+            if not os.path.isdir(folder):
+                raise InputError(f"--package-path: there is no folder '{folder}'")
+        os.environ[PACKAGE_PATH] = os.pathsep.join(map(os.path.abspath, folders))
+
+
+def _one_line(error):
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
