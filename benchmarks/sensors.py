@@ -32,7 +32,7 @@ import mb_contact as mb
 from mb_contact.bench.node import DOMAIN, SCENE, measure
 from mb_contact.bench.responder import percentiles
 from mb_contact.model.resources import child_environment
-from mb_contact.model.sensors import Image, Sensor
+from mb_contact.model.scene.sensors import Image, Sensor
 from mb_contact.ros import QoS, create_node
 
 TABLE = "package://mb_contact/config/watched_table.yaml"

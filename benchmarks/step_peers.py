@@ -28,7 +28,7 @@ from stepping import line, write_json
 import mb_contact as mb
 from mb_contact.bench.step import Lift
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import load_scene
 
 LIMIT = 2.5  #: of the ratio on scenes with at most 16 contacts,
 CHAINS = 1.0  #: and on chains from 30 links on

@@ -25,8 +25,7 @@ from mb_contact.checks import as_choice
 from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/quadruped.yaml"

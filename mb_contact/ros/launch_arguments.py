@@ -90,7 +90,7 @@ def has_joints(urdf: str) -> bool:
 
 def write_rviz(scene: str, frame_prefix: str) -> str:
     """Write what rviz2 shows of a scene into a file of its own and return its path."""
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.ros.rviz import write_configuration
 

@@ -213,7 +213,7 @@ def _state_publishers(scene, namespace, prefix):
 
     The node publishes the descriptions, so that each topic has one publisher.
     """
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
 
     name = STATE_PUBLISHER

@@ -22,7 +22,7 @@ from mb_contact.dynamics.nodes import Point
 from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Pose
-from mb_contact.model.sensors import RAYS
+from mb_contact.model.scene.sensors import RAYS
 from mb_contact.simulation.cameras import OPTICAL, Cameras, noisy
 from mb_contact.simulation.embedded_forces import forces_on_bodies
 from mb_contact.simulation.pads import PadFace, seen_from, touches, wrench_about

@@ -14,8 +14,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.errors import SceneError
-from mb_contact.model.scene import Heights, Primitive, Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Heights, Primitive, Scene, load_scene
 from mb_contact.model.world import build_world
 from scenes.height_field_scenes import FIELD, FLAT, body, scene
 

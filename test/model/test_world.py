@@ -28,7 +28,7 @@ from mb_contact.model import (
     load_urdf,
 )
 from mb_contact.model.model import tree_poses
-from mb_contact.model.scene_parts import JointProperties
+from mb_contact.model.scene import JointProperties
 from mb_contact.types import (
     JOINT_FLOATING,
     SHAPE_BOX,

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.ros.launch_arguments import ARGUMENTS, has_joints, write_rviz, write_scene
 from paths import ROOT

@@ -13,7 +13,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
-from mb_contact.model.sensors import Image, Scan, Sensor
+from mb_contact.model.scene.sensors import Image, Scan, Sensor
 
 DOWN = (0.0, 0.5 * np.pi, 0.0)  #: a sensor that looks down, its top towards x
 EYE = Image(161, 121, 1.2, near=0.1, far=10.0)

@@ -19,12 +19,12 @@ from mb_contact.model.scene import (
     Gear,
     JointProperties,
     Material,
+    Motion,
     Pose,
     Primitive,
     Scene,
     SceneModel,
 )
-from mb_contact.model.scene_parts import Motion
 from scenes.loop_cases import bar, four_bar, four_bar_joints, hinge
 
 DT, G, MASS = 1e-3, 9.81, 2.0

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
-from mb_contact.model.sensors import Pad, Sensor
+from mb_contact.model.scene.sensors import Pad, Sensor
 
 G = 9.81
 

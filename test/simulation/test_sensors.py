@@ -11,7 +11,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Closure, Gear, Ground, JointProperties, Pose, Primitive, Scene, SceneModel
-from mb_contact.model.sensors import Sensor
+from mb_contact.model.scene.sensors import Sensor
 from mb_contact.simulation import Sensors
 from scenes.loop_cases import bar, four_bar, hinge
 

@@ -14,8 +14,7 @@ import mb_contact as mb
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
-from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity, check_scene
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.state import BodyState
 from mb_contact.studies.running_scene import posed_problem
