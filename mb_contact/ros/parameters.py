@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ``ros2 param describe`` says of a parameter, the same for both backends, and the checks that follow from it."""
+"""What is declared of an option of the node, and the checks of its value, the same for both backends."""
 
 import math
 from dataclasses import dataclass
@@ -10,18 +10,27 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Description:
-    """Description of a parameter.
+    """Description of an option: a parameter, a flag of the command line, an argument of launch files.
 
     Parameters
     ----------
     text : str
-        What it is, with its unit.
+        What it is, in one sentence.
     live : bool
         Whether it can be changed while the node runs.
     low, high : float, optional
         Range of a number, ends included.
     choices : sequence of str
         Allowed words, empty: any.
+    unit : str
+    example : str
+        As ROS's ``-p name:=`` takes it; by default made of the default.
+    flag : tuple of str and dict
+        Of the command line, with its settings for argparse.
+    launch : str
+        Name among the arguments of launch files.
+    launched : tuple of str
+        Default and text there, where they are others.
     """
 
     text: str = ""
@@ -29,6 +38,16 @@ class Description:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    unit: str = ""
+    example: str = ""
+    flag: tuple[str, dict[str, Any]] | None = None
+    launch: str = ""
+    launched: tuple[str, str] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Text and unit, as ``ros2 param describe`` and ``--help`` have it."""
+        return f"{self.text} [{self.unit}]" if self.unit else self.text
 
     def reason_against(self, name: str, value: Any) -> str:
         """Why ``value`` is impossible, in one clause; empty where it is not."""

@@ -92,7 +92,7 @@ def _silent(role):
 
 def _descriptor(about, value):
     """rclpy's descriptor of a Description."""
-    descriptor = ParameterDescriptor(description=about.text, read_only=not about.live)
+    descriptor = ParameterDescriptor(description=about.sentence, read_only=not about.live)
     descriptor.additional_constraints = about.constraints
     if about.low is not None and isinstance(value, float):
         high = sys.float_info.max if about.high is None else float(about.high)

@@ -40,9 +40,8 @@ def check_scene(scene: Scene) -> None:
         material that is not defined, a size that does not belong to its shape, a period that is no multiple of the
         time step.
     """
-    whole = Record(Key(""), Scene)
     rules = ((key, message) for broken, key, message in _scene_rules(scene) if broken)
-    for place, message in chain(_faults(whole, scene, ""), _faults_in_scene(scene, whole, scene, ""), rules):
+    for place, message in chain(_faults(Record(Key(""), Scene), scene, "", scene), rules):
         raise scene.error(place, message)
 
 
@@ -58,35 +57,26 @@ def _join(place, name):
     return f"{place}.{name}" if place and name else place or name
 
 
-def _faults(kind: Kind, value: Any, place: str) -> Iterator[Fault]:
-    """Of a value and all that is in it."""
+def _faults(kind: Kind, value: Any, place: str, scene: Scene) -> Iterator[Fault]:
+    """Of a value and all that is in it, by itself and beside the scene's other keys."""
     yield from kind.faults(value, place)
-    for part in kind.parts(value, place):
-        yield from _faults(*part)
-    if isinstance(kind, Record) and isinstance(value, kind.record):
-        yield from faults_of_record(value, place)
-
-
-def _faults_in_scene(scene: Scene, kind: Kind, value: Any, place: str) -> Iterator[Fault]:
-    """Of a value and all that is in it, beside the scene's other keys."""
     refers = kind.key.refers
     if isinstance(kind, Text) and refers and value not in getattr(scene, refers):
         defined = ", ".join(getattr(scene, refers)) or "none"
         yield place, f"{refers.removesuffix('s')} '{value}' is not defined under {refers}; defined: {defined}"
     for part in kind.parts(value, place):
-        yield from _faults_in_scene(scene, *part)
+        yield from _faults(*part, scene)
     if isinstance(kind, Record) and isinstance(value, kind.record):
+        yield from faults_of_record(value, place)
         for name, (about, *_) in declared(kind.record).items():
-            entry = getattr(value, name)
-            if about.needs and (entry in about.when if about.when else bool(entry)):
-                yield from ((_join(place, name), message) for message in _unmet_needs(scene, about, entry))
+            yield from ((_join(place, name), message) for message in _unmet_needs(scene, about, getattr(value, name)))
 
 
 def _unmet_needs(scene: Scene, about: Key, value: Any) -> Iterator[str]:
     """What a key of this value lacks among the scene's."""
     for other, values in about.needs.items():
         got = getattr(scene, other)
-        if got not in values:
+        if got not in values and (value in about.when if about.when else bool(value)):
             who = f"'{value}' " if about.when else ""
             why = f": {about.why}" if about.why else ""
             remedy = "set that, or leave this key out"

@@ -238,7 +238,7 @@ class ParameterServices:
             return descriptor
         about = parameter.description
         descriptor.type = type_code(parameter.value)
-        descriptor.description, descriptor.additional_constraints = about.text, about.constraints
+        descriptor.description, descriptor.additional_constraints = about.sentence, about.constraints
         descriptor.read_only = not about.live
         if about.low is not None and isinstance(parameter.value, float):
             span = message_class("rcl_interfaces/msg/FloatingPointRange")()

@@ -352,7 +352,7 @@ def test_scene_file(tmp_path):
         ("kind: distance", "kind: weld", r"loop_closures\[0\].length: a closure of kind weld has no length"),
         ("length: 1.0", "length: 0", r"loop_closures\[0\].length: must be greater than 0"),
         ("link_b: b,", "", r"loop_closures\[0\]: the key 'link_b' is missing"),
-        ("loop_closures:", "drift_rate: 1.5\nloop_closures:", r"drift_rate: must be at most 0.99, got 1.5"),
+        ("loop_closures:", "drift_rate: 1.5\nloop_closures:", r"drift_rate: must be below 1, got 1.5"),
         ("loop_closures:", "drift_control: none\nloop_closures:", r"drift_control: 'none' is not known; available:"),
     ],
 )
@@ -366,7 +366,7 @@ def test_scene_errors_name_place_and_remedy(tmp_path, old, new, message):
 def test_python_scenes_are_checked_too():
     with pytest.raises(mb.SceneError, match="must be below 1"):
         check_scene(Scene(drift_rate=1.0))
-    with pytest.raises(mb.SceneError, match=r"loop_closures\[0\].pose_a.position: must be 3 finite numbers"):
+    with pytest.raises(mb.SceneError, match=r"loop_closures\[0\].pose_a.position.*: must be"):
         check_scene(Scene(loop_closures=(Closure("point", "a", "b", Pose((0.0, np.nan, 0.0))),)))
 
 

@@ -14,6 +14,7 @@ from mb_contact.errors import SceneError
 from mb_contact.model.scene.keys import Key, key
 from mb_contact.model.scene.kinds import Record
 from mb_contact.model.scene.reader import Reader
+from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.reference import page
 from mb_contact.model.scene.rules import _faults
 
@@ -118,8 +119,8 @@ def test_a_file_without_anything_is_told_what_there_is():
 ])  # fmt: skip
 def test_what_is_made_in_python_has_the_same_rules(values, fault):
     car = Car(**{"name": "box", **values})
-    assert next(_faults(CAR, car, "")) == fault
-    assert not [*_faults(CAR, Car("box"), "")]
+    assert next(_faults(CAR, car, "", Scene())) == fault
+    assert not [*_faults(CAR, Car("box"), "", Scene())]
 
 
 def test_schema_and_page_have_what_is_declared():
