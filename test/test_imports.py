@@ -18,7 +18,7 @@ from paths import ROOT
 PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}
-BASE = LEAVES | {"types"}
+BASE = LEAVES | {"types", "keys"}
 TOP = {"ros", "cli", "viewer", "bench", "demo"}
 BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision"}
 
@@ -28,6 +28,7 @@ ALLOWED = {
     "lazy": set(),
     "errors": set(),
     "checks": {"errors"},
+    "keys": LEAVES,
     "core": {"types"},
     "solvers": BASE | {"core", "lazy"},
     "model": BASE | {"core"},

@@ -11,12 +11,12 @@ from types import ModuleType
 from typing import Any
 
 from mb_contact.errors import InputError, ModelError
+from mb_contact.keys.declaration import declared
 from mb_contact.model.flexible.links import split_flexible
 from mb_contact.model.massless import hold_massless
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import FlexibleLink, MeshChoices, SceneModel
-from mb_contact.model.scene.keys import declared
 from mb_contact.model.scene.robots import MESH_CHOICES
 from mb_contact.model.series_springs import with_series_springs
 from mb_contact.model.urdf_tree import TreeBuilder

@@ -15,7 +15,8 @@ from xml.etree import ElementTree
 
 import yaml
 
-from mb_contact.ros.options import BACKENDS, NodeOptions, RunOptions, described
+from mb_contact.keys.declaration import declared
+from mb_contact.ros.options import BACKENDS, DESCRIPTIONS, NodeOptions, RunOptions
 
 TRUTHS = ("true", "false", "1", "0")
 
@@ -40,12 +41,10 @@ OTHERS = {
 def _of_options():
     """(name, (default, text)) of the options that launch files take."""
     for options in (NodeOptions, RunOptions):
-        default = options()
-        for name, about in described(options).items():
-            usual = getattr(default, name)
+        for about, _, usual in declared(options).values():
             text = "" if usual is None else str(usual).lower() if isinstance(usual, bool) else str(usual)
             if about.launch:
-                yield about.launch, about.launched or (text, about.sentence)
+                yield about.launch, about.launched or (text, about.told)
 
 
 #: name -> (default, text) of every argument that some launch file takes
@@ -116,12 +115,9 @@ def parameters_of(text_of: Callable[[str], str]) -> dict[str, Any]:
     RuntimeError
         A text is not what the parameter is.
     """
-    default, found = NodeOptions(), {}
-    for name, about in described(NodeOptions).items():
-        text = text_of(about.launch) if about.launch else ""
-        if text:
-            found[name] = as_parameter(about.launch, text, getattr(default, name))
-    return found
+    texts = {name: text_of(about.launch) for name, about in DESCRIPTIONS.items() if about.launch}
+    given, usual = {name: text for name, text in texts.items() if text}, NodeOptions()
+    return {name: as_parameter(DESCRIPTIONS[name].launch, text, getattr(usual, name)) for name, text in given.items()}
 
 
 def as_parameter(name: str, text: str, usual: Any) -> Any:

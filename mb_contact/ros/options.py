@@ -10,12 +10,13 @@ Every field of NodeOptions is a ROS parameter of that name; those with a ``flag`
 import argparse
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from mb_contact.checks import CONSTRAINTS
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.parameters import Description
+from mb_contact.keys.declaration import declared, key
+from mb_contact.ros.parameters import Option
 
 POLICIES = ("hold", "zero", "gravity_compensation")
 UNSTAMPED = ("accept", "refuse")
@@ -26,17 +27,13 @@ SWITCH = {"action": "store_true"}  #: a flag without a value
 
 
 def option(default: Any, text: str, **about: Any) -> Any:
-    """The field of an option; ``about`` are fields of Description.
-
-    ROS knows no empty lists: a list with an empty text stands for one.
-    """
-    factory = {"default_factory": lambda: list(default)} if isinstance(default, list) else {"default": default}
-    return field(**factory, metadata={"about": Description(text, **about)})
+    """The field of an option; ``about`` are fields of Option."""
+    return key(text, default, form=Option, **about)
 
 
-def described(options: type) -> dict[str, Description]:
-    """The descriptions of options, by name."""
-    return {entry.name: entry.metadata["about"] for entry in fields(options) if "about" in entry.metadata}
+def names(text: str, **about: Any) -> Any:
+    """The field of an option that is a list of names; ROS knows no empty one, so an empty text stands for nothing."""
+    return key(text, factory=lambda: [""], form=Option, **about)
 
 
 def seconds(text: str) -> float:
@@ -63,7 +60,7 @@ def _rate(topics: str, default: float = -1.0, **about: Any) -> Any:
 
 @dataclass
 class NodeOptions:
-    """Options of :class:`~mb_contact.ros.node.SimulatorNode`.
+    """Parameters of the node.
 
     In lockstep the joint states, operational space and, unless its rate is 0, the clock come every control period.
     """
@@ -76,8 +73,8 @@ class NodeOptions:
         1.0, "lockstep: wall time to wait for a command before the policy applies; 0: without end", unit="s",
         live=True, low=0.0, high=LONGEST, example="5.0",
     )
-    lockstep_joints: list = option(
-        [""], "lockstep: joints for which each state has to be answered, beside those commanded",
+    lockstep_joints: list[str] = names(
+        "lockstep: joints for which each state has to be answered, beside those commanded",
         example="[left_elbow, right_elbow]",
     )
     wait_for_controller: bool = option(True, "lockstep: stay at the first state until the first command")
@@ -130,8 +127,7 @@ class NodeOptions:
     link_tf: bool = option(
         False, "put the robots' links into /tf too; robot_state_publisher normally does that", live=True
     )
-    external_wrench_links: list = option(
-        [""],
+    external_wrench_links: list[str] = names(
         "links with an external_wrench/LINK input; empty: free objects and contact_wrench_links; '*': all that move",
         example="[box, left_hand]",
     )
@@ -143,29 +139,28 @@ class NodeOptions:
         1e4, "greatest component of an external wrench", unit="N, N m", live=True, low=0.0, high=1e9,
         example="500.0",
     )
-    joint_wrench_joints: list = option(
-        [""], "joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output", example="[left_wrist]"
+    joint_wrench_joints: list[str] = names(
+        "joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output", example="[left_wrist]"
     )
     marker_scale: float = option(
         0.0, "length of a force arrow in contact_markers; 0: as the scene's size lets one see it", unit="m/N",
         live=True, low=0.0, high=1e3, example="0.01",
     )
     marker_cones: bool = option(False, "draw friction cones in contact_markers", live=True)
-    resource_roots: list = option(
-        [""],
+    resource_roots: list[str] = names(
         "folders and package:// addresses that requests may take robots and worlds from, beside those of mb_contact",
         example="[/srv/robots]",
     )
     resource_limit: int = option(
-        1_000_000, "size of a robot or world in a request, or of its file", unit="bytes", low=0, high=1e9,
+        1_000_000, "size of a robot or world in a request, or of its file", unit="bytes", low=0, high=10**9,
         example="5000000",
     )
     mesh_limit: int = option(
-        50_000_000, "size of a mesh that a robot or world from a request names", unit="bytes", low=0, high=1e10,
+        50_000_000, "size of a mesh that a robot or world from a request names", unit="bytes", low=0, high=10**10,
         example="100000000",
     )
     spawn_limit: int = option(
-        500, "entities that may be spawned at a time", live=True, low=0, high=1e6, example="50"
+        500, "entities that may be spawned at a time", live=True, low=0, high=10**6, example="50"
     )
 
     def declared_on(self, node: Any) -> Any:
@@ -206,7 +201,7 @@ class RunOptions:
     SimulatorNode when everything is set up.
     """
 
-    node: NodeOptions = field(default_factory=NodeOptions)
+    node: NodeOptions = key("parameters", factory=NodeOptions, form=Option)
     duration: float | None = option(
         None, "simulated time after which everything ends; without it with Ctrl-C", unit="s", example="10.0",
         flag=("--duration", {"type": seconds, "metavar": "S"}), launch="duration",
@@ -230,23 +225,22 @@ class RunOptions:
 
 
 #: Of every parameter of the node; those that are ``live`` can be changed while it runs.
-DESCRIPTIONS = described(NodeOptions)
+DESCRIPTIONS = {name: about.key for name, about in declared(NodeOptions).items()}
 
 
 def flags() -> Iterator[tuple[str, dict[str, Any]]]:
     """(flag, settings for argparse) of the options of the command line."""
     for options in (RunOptions, NodeOptions):
-        for name, about in described(options).items():
+        for name, (about, _, default) in declared(options).items():
             if about.flag:
                 flag, settings = about.flag
-                default = getattr(options(), name)
-                yield flag, {"dest": name, "default": default, "help": about.sentence, **settings}
+                yield flag, {"dest": name, "default": default, "help": about.told, **settings}
 
 
 def of_arguments(arguments: Any, ros_args: tuple[str, ...] = ()) -> RunOptions:
     """The options that the flags of a command line ask for."""
     given = [
-        {name: getattr(arguments, name) for name, about in described(options).items() if about.flag}
+        {name: getattr(arguments, name) for name, about in declared(options).items() if about.key.flag}
         for options in (NodeOptions, RunOptions)
     ]
     return RunOptions(NodeOptions(**given[0]), **given[1], ros_args=ros_args)

@@ -10,9 +10,9 @@ from typing import ClassVar
 import yaml
 
 from mb_contact.errors import SceneError
+from mb_contact.keys.declaration import key
+from mb_contact.keys.kinds import kinds
 from mb_contact.model.scene import DEFAULT_RATES, Pose, Scene, Velocity, check_scene
-from mb_contact.model.scene.keys import key
-from mb_contact.model.scene.kinds import kinds
 from mb_contact.model.scene.reader import SCENE_KEYS, open_scene
 from mb_contact.surfaces.bodies import GRAVITY
 

@@ -8,9 +8,9 @@
 
 import sys
 
-from mb_contact.model.scene.keys import Key
-from mb_contact.model.scene.kinds import Record
-from mb_contact.model.scene.reference import page
+from mb_contact.keys.declaration import Key
+from mb_contact.keys.kinds import Record
+from mb_contact.keys.page import page
 from mb_contact.surfaces.scene_file import SurfaceFile
 
 HEAD = """# Keys of scenes of surfaces

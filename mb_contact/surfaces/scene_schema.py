@@ -9,7 +9,7 @@
 import json
 import sys
 
-from mb_contact.model.scene.kinds import described
+from mb_contact.keys.kinds import described
 from mb_contact.model.scene.records import SceneFile
 from mb_contact.model.scene.schema import DIALECT
 from mb_contact.surfaces.scene_file import KEYS, READERS, SurfaceFile

@@ -3,8 +3,8 @@
 
 """Scenes: their records, whose keys are declared once, and what is made of the declarations.
 
-``keys`` and ``kinds`` are the means of a declaration; ``records`` and the modules that it imports hold them;
-``reader``, ``rules``, ``schema``, ``writer`` and ``reference`` are the same for every key.
+``mb_contact.keys`` has the means of a declaration; ``records`` and the modules that it imports hold them; ``reader``,
+``rules``, ``schema``, ``writer`` and ``reference`` are the same for every key.
 """
 
 from mb_contact.model.scene.bodies import Ground, Heights, Pose, Primitive, Rest, Velocity

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
+from mb_contact.keys.declaration import key
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix, rpy_to_matrix
-from mb_contact.model.scene.keys import key
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,

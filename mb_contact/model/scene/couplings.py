@@ -6,8 +6,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mb_contact.keys.declaration import key
 from mb_contact.model.scene.bodies import Pose
-from mb_contact.model.scene.keys import key
 from mb_contact.types import CLOSURE_NAMES
 
 INTERPOLATIONS = ("cubic", "linear")  #: of prescribed motions

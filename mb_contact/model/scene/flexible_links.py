@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from mb_contact.checks import Floats
+from mb_contact.keys.declaration import key
 from mb_contact.model.flexible.beams import ENDS, MOST_MODES, MOTIONS, SECTIONS, THEORIES
-from mb_contact.model.scene.keys import key
 
 
 @dataclass(frozen=True)

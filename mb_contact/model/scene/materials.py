@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mb_contact.model.scene.keys import key
+from mb_contact.keys.declaration import key
 
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from mb_contact.keys.declaration import key
 from mb_contact.model.scene.bodies import Pose
-from mb_contact.model.scene.keys import key
 
 #: of an entity; the words of simulation_interfaces
 CATEGORIES = ("object", "robot", "human", "dynamic_object", "static_object")

@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 
 from mb_contact.errors import SceneError, one_line
+from mb_contact.keys.declaration import broken_group, declared
+from mb_contact.keys.kinds import Kind, kinds
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene.keys import broken_group, declared
-from mb_contact.model.scene.kinds import Kind, kinds
 from mb_contact.model.scene.presets import preset
 from mb_contact.model.scene.records import MOST_WORDS, Scene, SceneFile
 from mb_contact.model.scene.rules import check_scene, faults_of_record

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mb_contact.errors import SceneError, one_line
+from mb_contact.keys.declaration import declared, key
+from mb_contact.keys.kinds import defaults
 from mb_contact.model.scene.bodies import Ground, Primitive, Rest
 from mb_contact.model.scene.couplings import Closure, Gear, Motion
-from mb_contact.model.scene.keys import declared, key
-from mb_contact.model.scene.kinds import defaults
 from mb_contact.model.scene.materials import ELASTIC_MODELS, CollisionFilters, Material, MaterialPair
 from mb_contact.model.scene.places import EntityInfo, NamedPose
 from mb_contact.model.scene.presets import PRESETS

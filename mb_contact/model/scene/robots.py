@@ -6,9 +6,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mb_contact.keys.declaration import key
 from mb_contact.model.scene.bodies import BASES, Pose, Velocity
 from mb_contact.model.scene.flexible_links import FlexibleLink
-from mb_contact.model.scene.keys import key
 
 #: Kinds of actuators, and which gains each has.
 ACTUATORS = ("effort", "velocity", "position")

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from mb_contact.keys.declaration import Key, alternatives, broken_conditions, declared
+from mb_contact.keys.kinds import Kind, Record, Text
 from mb_contact.model.flexible.beams import SECTIONS
 from mb_contact.model.scene.bodies import SHAPE_SIZES, Heights, Pose, Primitive
 from mb_contact.model.scene.couplings import Motion
 from mb_contact.model.scene.flexible_links import Beam
-from mb_contact.model.scene.keys import Key, alternatives, broken_conditions, declared
-from mb_contact.model.scene.kinds import Kind, Record, Text
 from mb_contact.model.scene.materials import AnisotropicFriction
 from mb_contact.model.scene.places import NamedPose, is_box, is_hull, is_sphere
 from mb_contact.model.scene.records import Scene

@@ -11,8 +11,8 @@ import json
 import sys
 from typing import Any
 
-from mb_contact.model.scene.keys import Key
-from mb_contact.model.scene.kinds import Record
+from mb_contact.keys.declaration import Key
+from mb_contact.keys.kinds import Record
 from mb_contact.model.scene.records import SceneFile
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

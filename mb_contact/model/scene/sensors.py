@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from mb_contact.keys.declaration import key
 from mb_contact.model.scene.bodies import MOST_SEED, Pose
-from mb_contact.model.scene.keys import key
 
 #: kinds of sensors, and the two quantities that each has noise of
 KINDS = MappingProxyType({

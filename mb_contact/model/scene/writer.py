@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from mb_contact.model.scene.keys import declared
+from mb_contact.keys.declaration import declared
 from mb_contact.model.scene.records import Scene
 
 

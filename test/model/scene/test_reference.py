@@ -10,17 +10,18 @@ import re
 import pytest
 import yaml
 
-from mb_contact.model.scene.kinds import described, kinds
+from mb_contact.keys.kinds import described, kinds
+from mb_contact.keys.page import example_of
+from mb_contact.model.scene import reference
 from mb_contact.model.scene.reader import Reader
 from mb_contact.model.scene.records import SceneFile
-from mb_contact.model.scene.reference import HEAD, example_of, page
 from mb_contact.model.scene.schema import scene_schema
 from mb_contact.surfaces import scene_reference
 from mb_contact.surfaces.scene_file import KEYS, SurfaceFile
 from mb_contact.surfaces.scene_schema import surface_scene_schema
 from paths import ROOT
 
-PAGES = {"scene_reference": page(HEAD, scene_schema()), "surface_reference": scene_reference.text()}
+PAGES = {"scene_reference": reference.text(), "surface_reference": scene_reference.text()}
 
 
 @pytest.mark.parametrize("name", PAGES)

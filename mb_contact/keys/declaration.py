@@ -1,10 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A key of scene files is declared once, as the field of a record: its type by the annotation, all else by ``key``.
+"""A key is declared once, as the field of a dataclass: its type by the annotation, all else by ``key``.
 
-Of the declarations are made: the reader of YAML, the rules for scenes in Python and in files, the JSON Schema, the
-writer, and the reference page (docs/scene_reference.md).
+Of the declarations of scenes are made: the reader of YAML, the rules for scenes in Python and in files, the JSON
+Schema, the writer, and the reference page (docs/scene_reference.md); of the node's options likewise.
 """
 
 from collections.abc import Mapping
@@ -44,6 +44,10 @@ class Key:
 
     def sentences(self) -> str:
         """What it is and what it asks for, with its unit in brackets."""
+        return " ".join([self.text, *self.conditions(), *([f"[{self.unit}]"] if self.unit else [])])
+
+    def conditions(self) -> list[str]:
+        """What it asks for, in sentences."""
         only = [
             f"Only with {other} {alternatives(values)}{', where it is needed' * (self.needed.get(other) == values)}."
             for other, values in self.only.items()
@@ -56,12 +60,11 @@ class Key:
         needs = ", ".join(f"{other} {alternatives(values)}" for other, values in self.needs.items())
         who = f"`{alternatives(self.when)}` needs" if self.when else "Needs"
         beside = [f"Only beside {' and '.join(self.beside)}."] if self.beside else []
-        unit = [f"[{self.unit}]"] if self.unit else []
-        return " ".join([self.text, *only, *needed, *beside, *([f"{who} {needs}."] if needs else []), *unit])
+        return [*only, *needed, *beside, *([f"{who} {needs}."] if needs else [])]
 
 
-def key(text: str, default: Any = MISSING, *, factory: Any = MISSING, **about: Any) -> Any:
-    """The field of a record that is a key of scene files.
+def key(text: str, default: Any = MISSING, *, factory: Any = MISSING, form: type[Key] = Key, **about: Any) -> Any:
+    """The field of a record that is a key of scene files, or whatever else has its declaration in this form.
 
     Parameters
     ----------
@@ -70,17 +73,19 @@ def key(text: str, default: Any = MISSING, *, factory: Any = MISSING, **about: A
     default : object, optional
     factory : callable, optional
         Makes the default.
+    form : type
+        Key, or a class of its own for what has more to say.
     **about
-        Fields of :class:`Key`.
+        Fields of the form.
     """
     about = {name: tuple(value) if name == "choices" else value for name, value in about.items()}
-    return field(default=default, default_factory=factory, metadata={"key": Key(text, **about)})
+    return field(default=default, default_factory=factory, metadata={"key": form(text, **about)})
 
 
 class Declared(NamedTuple):
     """A key of a record."""
 
-    key: Key
+    key: Any  #: a Key, or what its form is
     type: Any  #: its annotation
     default: Any  #: MISSING where a record cannot do without it
 

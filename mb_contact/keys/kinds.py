@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from mb_contact.checks import LARGEST, as_number
-from mb_contact.model.scene.keys import Key, declared
+from mb_contact.keys.declaration import Key, declared
 
 Part = tuple["Kind", Any, str]  #: kind, value and place of a part of a scene
 
@@ -269,8 +269,8 @@ def kind_of(hint: Any, key: Key) -> Kind:
         return Either(key, first, more[0]) if more else first
     if is_dataclass(hint) or key.record:
         return Record(key, key.record or hint)
-    if origin is tuple:
-        return Several(key, kind_of(inner[0], key), None if inner[-1] is Ellipsis else len(inner))
+    if origin in (tuple, list):
+        return Several(key, kind_of(inner[0], key), None if origin is list or inner[-1] is Ellipsis else len(inner))
     return Named(key, kind_of(inner[1], key)) if origin is dict else LEAVES[hint](key)
 
 

@@ -11,11 +11,11 @@ from typing import ClassVar
 import pytest
 
 from mb_contact.errors import SceneError
-from mb_contact.model.scene.keys import Key, key
-from mb_contact.model.scene.kinds import Record
+from mb_contact.keys.declaration import Key, key
+from mb_contact.keys.kinds import Record
+from mb_contact.keys.page import page
 from mb_contact.model.scene.reader import Reader
 from mb_contact.model.scene.records import Scene
-from mb_contact.model.scene.reference import page
 from mb_contact.model.scene.rules import _faults
 
 
