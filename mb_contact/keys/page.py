@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 UNIT = re.compile(r"^(.*?)(?: \[([^]]*)\])?$")  #: of a description
+ESCAPED = str.maketrans({"*": r"\*", "<": r"\<"})  #: what Markdown takes for its own
 SIGNS = {
     "exclusiveMinimum": "> ", "minimum": "≥ ", "exclusiveMaximum": "< ", "maximum": "≤ ", "multipleOf": "multiple of ",
 }  # fmt: skip
@@ -48,7 +49,7 @@ def _table(title: str, record: dict[str, Any]) -> Iterator[str]:
         default = yaml_text(about["default"]) if "default" in about else ""
         example = yaml_text({name: example_of(about)})[1:-1]
         bold = f"**{name}**" if name in record.get("required", ()) else name
-        cells = (bold, words(about), unit, bounds(about), default, text, f"`{example}`")
+        cells = (bold, words(about), unit, bounds(about), default, text.translate(ESCAPED), f"`{example}`")
         yield f"| {' | '.join(cells)} |"
     yield ""
 
