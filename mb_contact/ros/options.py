@@ -246,10 +246,7 @@ def of_arguments(arguments: Any, ros_args: tuple[str, ...] = ()) -> RunOptions:
     return RunOptions(NodeOptions(**given[0]), **given[1], ros_args=ros_args)
 
 
-RATES = (
-    "joint_state", "operational_space", "clock", "contact", "marker", "certificate", "tf", "diagnostics",
-    "planning_scene",
-)  # fmt: skip
+RATES = tuple(name.removesuffix("_rate") for name in DESCRIPTIONS if name.endswith("_rate"))
 
 _OF_LOCKSTEP = ("joint_state", "operational_space")  #: what is answered there: every control period
 

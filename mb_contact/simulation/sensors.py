@@ -104,9 +104,6 @@ class Sensors:
             for name, known in self._places(sensor):
                 message = f"there is no '{name}'; known are {', '.join(sorted(known)) or 'none'}"
                 scene.refuse_if(name not in known, key, message)
-            narrow = sensor.kind == "tactile" or sensor.partner is not None
-            message = "tactile pads and partners need collision_scheme time_stepping"
-            scene.refuse_if(narrow and scene.collision_scheme != "time_stepping", key, message)
             if sensor.kind == "tactile":
                 self.pads[sensor.name] = self._pad(sensor, key)
         self._refuse_shared_frames(scene)

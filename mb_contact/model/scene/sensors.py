@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,10 @@ KINDS = MappingProxyType({
 })
 RAYS = ("camera", "lidar")  #: kinds that see shapes
 MOUNTED = {"kind": ("imu", "contact", "tactile", *RAYS)}  #: what is mounted on a link
+#: What looks at the contacts of one pair needs.
+PAIRED: dict[str, Any] = {
+    "needs": {"collision_scheme": ("time_stepping",)}, "why": "events tell no contacts of single pairs",
+}  # fmt: skip
 FACES = ("+x", "-x", "+y", "-y", "+z", "-z")  #: of a box
 MOST_RAYS = 2**24  #: of one sensor
 MOST_COUNT = 2**15  #: of pixels or rays in a row
@@ -143,10 +148,11 @@ class Sensor:
     image: Image | None = key("What a camera takes.", None, only={"kind": ("camera",)})
     scan: Scan | None = key("The rays of a lidar.", None, only={"kind": ("lidar",)})
     pad: Pad | None = key(
-        "Face of a tactile sensor.", None, only={"kind": ("tactile",)}, needed={"kind": ("tactile",)}
+        "Face of a tactile sensor.", None, only={"kind": ("tactile",)}, needed={"kind": ("tactile",)}, **PAIRED
     )
     partner: str | None = key(
-        "Link or object whose contacts alone count.", None, only={"kind": ("contact", "tactile")}, example="box"
+        "Link or object whose contacts alone count.", None, only={"kind": ("contact", "tactile")}, example="box",
+        **PAIRED,
     )
     rate: float = key("Samples a second, in whole time steps; 0: every step.", 0.0, unit="Hz", low=0.0, example="200.0")
     noise: tuple[float, float] = key(
