@@ -123,15 +123,15 @@ def broken_conditions(record: Any) -> Any:
             value = getattr(record, other)
             if given and value not in values:
                 remedy = f"leave it out, or set {other}: {alternatives(values)}"
-                yield name, f"{a(noun)} of {other} {value} has no {name}; {remedy}"
+                yield name, f"{with_article(noun)} of {other} {value} has no {name}; {remedy}"
         for other, values in about.needed.items():
-            if not given and getattr(record, other) in values:
-                example = about.example or "..."
-                message = f"{a(noun)} of {other} {getattr(record, other)} needs {a(name)}; add {name}: {example}"
-                yield name, message
+            value = getattr(record, other)
+            if not given and value in values:
+                remedy = f"add {name}: {about.example or '...'}"
+                yield name, f"{with_article(noun)} of {other} {value} needs {with_article(name)}; {remedy}"
         for other in about.beside:
             if given and not getattr(record, other):
-                yield name, f"has no meaning without {a(other)} above zero; add it"
+                yield name, f"has no meaning without {with_article(other)} above zero; add it"
     for group in getattr(cls, "ONE_OF", ()):
         defaults = declared(cls)
         if not any(is_given(defaults[name].default, None) for name in group):  # else the reader knows what was written
@@ -148,7 +148,7 @@ def broken_group(group: tuple[str, ...], given: list[str], needed: bool = True) 
         yield "", f"the key '{group[0]}' is missing; give {alternatives(group)}"
 
 
-def a(noun: str) -> str:
+def with_article(noun: str) -> str:
     """The noun with its article; plurals have none."""
     if noun.endswith("s") and not noun.endswith("ss"):
         return noun

@@ -21,6 +21,7 @@ import yaml
 from mb_contact.checks import LARGEST, as_number
 from mb_contact.keys.declaration import Key, declared
 
+ENDS = (-math.inf, math.inf)
 MANY = 16  #: numbers from which on NumPy is quicker
 Part = tuple["Kind", Any, str]  #: kind, value and place of a part of a scene
 
@@ -113,11 +114,11 @@ class Whole(Number):
         return int(super().read(reader, node, place))
 
     def faults(self, value: Any, place: str) -> Iterator[tuple[str, str]]:
-        key = self.key
+        low, high = (bound if bound is not None else end for bound, end in zip((self.key.low, self.key.high), ENDS))
         whole = isinstance(value, (int, float, np.integer)) and not isinstance(value, bool) and value % 1 == 0
-        if not whole or not key.low <= value <= key.high or (key.even and value % 2):
+        if not whole or not low <= value <= high or (self.key.even and value % 2):
             got = f"{value:g}" if isinstance(value, float) else value
-            wanted = f"{'an even' if key.even else 'a'} whole number from {key.low} to {key.high}"
+            wanted = f"{'an even' if self.key.even else 'a'} whole number from {low} to {high}"
             yield place, f"must be {wanted}, got {got}"
 
     def schema(self) -> dict[str, Any]:

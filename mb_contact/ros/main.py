@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mb_contact.errors import MbContactError
-from mb_contact.ros.options import RunOptions, flags, of_arguments
+from mb_contact.ros.options import RunOptions, flags, options_from_arguments
 from mb_contact.ros.signals import give_back, take_signals
 
 
@@ -146,11 +146,6 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN_OPTIONS to a parser."""
     for flag, settings in RUN_OPTIONS:
         parser.add_argument(flag, **settings)
-
-
-def options_from_arguments(arguments: Any, ros_args: Sequence[str] = ()) -> Any:
-    """Return the RunOptions of parsed arguments."""
-    return of_arguments(arguments, tuple(ros_args))
 
 
 def split_ros_arguments(argv: Sequence[str]) -> Any:

@@ -9,7 +9,7 @@ Every field of NodeOptions is a ROS parameter of that name; those with a ``flag`
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -237,13 +237,13 @@ def flags() -> Iterator[tuple[str, dict[str, Any]]]:
                 yield flag, {"dest": name, "default": default, "help": about.told, **settings}
 
 
-def of_arguments(arguments: Any, ros_args: tuple[str, ...] = ()) -> RunOptions:
+def options_from_arguments(arguments: Any, ros_args: Sequence[str] = ()) -> RunOptions:
     """The options that the flags of a command line ask for."""
     given = [
         {name: getattr(arguments, name) for name, about in declared(options).items() if about.key.flag}
         for options in (NodeOptions, RunOptions)
     ]
-    return RunOptions(NodeOptions(**given[0]), **given[1], ros_args=ros_args)
+    return RunOptions(NodeOptions(**given[0]), **given[1], ros_args=tuple(ros_args))
 
 
 RATES = tuple(name.removesuffix("_rate") for name in DESCRIPTIONS if name.endswith("_rate"))
