@@ -71,6 +71,7 @@ class Number(Kind):
             value = as_number(text)
         except ValueError:
             raise reader.error(node, place, f"must be a number, got '{text}'") from None
+        value = int(value) if isinstance(self, Whole) and value % 1 == 0 else value
         if self.key.most_in_files is not None and value > self.key.most_in_files:
             raise reader.error(node, place, f"must be at most {self.key.most_in_files:g}, got {value:g}")
         return self.judged(reader, node, place, value)
@@ -110,12 +111,9 @@ class Whole(Number):
 
     plural = "whole numbers"
 
-    def read(self, reader: Any, node: Any, place: str) -> Any:
-        return int(super().read(reader, node, place))
-
     def faults(self, value: Any, place: str) -> Iterator[tuple[str, str]]:
         low, high = (bound if bound is not None else end for bound, end in zip((self.key.low, self.key.high), ENDS))
-        whole = isinstance(value, (int, float, np.integer)) and not isinstance(value, bool) and value % 1 == 0
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or not low <= value <= high or (self.key.even and value % 2):
             got = f"{value:g}" if isinstance(value, float) else value
             wanted = f"{'an even' if self.key.even else 'a'} whole number from {low} to {high}"

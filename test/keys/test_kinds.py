@@ -107,6 +107,7 @@ def test_a_file_without_anything_is_told_what_there_is():
     ({"speed": 0}, ("speed", "must be greater than 0, got 0")),
     ({"speed": float("inf")}, ("speed", "must be finite, got inf")),
     ({"speed": "fast"}, ("speed", "must be a number, got 'fast'")),
+    ({"count": 4.0}, ("count", "must be an even whole number from 2 to 8, got 4")),
     ({"count": 5}, ("count", "must be an even whole number from 2 to 8, got 5")),
     ({"size": (0.1, -2.0)}, ("size[1]", "must be greater than 0, got -2")),
     ({"size": 3.0}, ("size", "must be a list, got 3.0")),

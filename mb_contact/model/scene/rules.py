@@ -86,11 +86,11 @@ def _unmet_needs(scene: Scene, about: Key, value: Any) -> Iterator[str]:
 def _scene_rules(scene: Scene) -> Iterator[Rule]:
     """Of names that must differ and of settings that several keys make together."""
     yield from _study_rules(scene)
-    names = ["ground"] if scene.ground is not None else []
+    names = {"ground"} if scene.ground is not None else set()
     for i, primitive in enumerate(scene.primitives):
         message = f"'{primitive.name}' is used twice; give each body its own name"
         yield primitive.name in names, f"primitives[{i}].name", message
-        names.append(primitive.name)
+        names.add(primitive.name)
     yield from _friction_rules(scene)
     for i, gear in enumerate(scene.gears):
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
