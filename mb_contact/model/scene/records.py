@@ -293,7 +293,7 @@ class _WithPreset:
 
 @dataclass(frozen=True)
 class SceneFile(Scene, _WithPreset):
-    """The keys of a scene file: those of a :class:`Scene`, and a preset of them."""
+    """The keys of a scene file: those of a Scene, and a preset of them."""
 
 
 CHOICES = MappingProxyType({
