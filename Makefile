@@ -20,7 +20,7 @@ unexport PYTHONHOME RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
 # The short suite: files of every room that find most in their time.
 CHECK := $(addprefix test/, \
-    test_imports.py test_license_headers.py test_packaging.py test_public_names.py test_public_docs.py \
+    test_imports.py test_license_headers.py test_packaging.py test_public_names.py test_public_docs.py keys \
     core solvers dynamics model collision/test_engines.py \
     simulation/test_simulator.py simulation/test_stored_runs.py simulation/test_interface.py simulation/test_wrenches.py \
     simulation/test_coulomb_cone.py simulation/test_rebuild.py \

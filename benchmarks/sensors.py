@@ -30,7 +30,7 @@ from quick import need, options_of
 
 import mb_contact as mb
 from mb_contact.model.resources import child_environment
-from mb_contact.model.sensors import Image, Sensor
+from mb_contact.model.scene.sensors import Image, Sensor
 from mb_contact.programs.bench.node import DOMAIN, SCENE, measure
 from mb_contact.programs.bench.responder import percentiles
 from mb_contact.ros import QoS, create_node

@@ -27,7 +27,7 @@ from stepping import line, write_json
 
 import mb_contact as mb
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import load_scene
 from mb_contact.programs.bench.step import Lift
 
 LIMIT = 2.5  #: of the ratio on scenes with at most 16 contacts,

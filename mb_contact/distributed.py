@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from mb_contact.checks import Floats, as_positive, as_shape, as_whole
 from mb_contact.core.worlds.store import Store
 from mb_contact.errors import InputError, MbContactError
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.lanes import Held, ThreadLane
 from mb_contact.worlds.readings import WorldReadings

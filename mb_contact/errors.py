@@ -52,7 +52,7 @@ class SceneError(MbContactError):
     --------
     >>> mb.build_world(mb.Scene(time_step=-1.0))
     Traceback (most recent call last):
-    mb_contact.errors.SceneError: scene: time_step: must be greater than zero, got -1.0
+    mb_contact.errors.SceneError: scene: time_step: must be greater than 0, got -1
     """
 
 

@@ -18,7 +18,7 @@ from paths import ROOT
 PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}
-BASE = LEAVES | {"types"}
+BASE = LEAVES | {"types", "keys"}
 BELOW_SIMULATION = BASE | {"compile", "core", "model", "solvers", "dynamics", "collision"}
 
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
@@ -28,6 +28,7 @@ ALLOWED = {
     "errors": set(),
     "checks": {"errors"},
     "compile": set(),
+    "keys": LEAVES,
     "core": {"types", "compile"},
     "solvers": BASE | {"core", "lazy"},
     "model": BASE | {"core"},

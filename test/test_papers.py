@@ -11,7 +11,7 @@ import re
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.presets import PRESETS
+from mb_contact.model.scene.presets import PRESETS
 from mb_contact.studies import sko
 from paths import ROOT
 

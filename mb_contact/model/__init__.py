@@ -3,30 +3,35 @@
 
 """Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
 
-from mb_contact.model.flexible.spec import Beam, FlexibleLink
 from mb_contact.model.mjcf import ImportedScene, export_mjcf, import_mjcf
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
-from mb_contact.model.places import EntityInfo, NamedPose
-from mb_contact.model.presets import preset
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     Actuator,
+    Beam,
     CollisionFilters,
+    EntityInfo,
+    FlexibleLink,
     Ground,
+    Image,
     Material,
     MaterialPair,
     ModelMaterials,
     Motion,
+    NamedPose,
+    Pad,
     Pose,
     Primitive,
+    Scan,
     Scene,
     SceneModel,
+    Sensor,
     Velocity,
+    load_scene,
+    preset,
+    save_scene,
 )
-from mb_contact.model.scene_writer import save_scene
-from mb_contact.model.scene_yaml import load_scene
-from mb_contact.model.sensors import Image, Pad, Scan, Sensor
 from mb_contact.model.urdf import load_urdf
 from mb_contact.model.world import World, build_world
 

@@ -143,7 +143,7 @@ def describe_scene(path):
     SceneError, ModelError
         The file or one of its robots is wrong.
     """
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
 
     scene = load_scene(path)

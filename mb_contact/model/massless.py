@@ -11,7 +11,6 @@ import numpy as np
 
 from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW, WORLD
 
-CHOICES = ("error", "merge", "armature")
 SHARE = 0.01  #: of the inertia about a joint's axis that the links below have, as a guess of its rotor's
 SINGULAR = 1e-10  #: least eigenvalue of a mass matrix with ones on its diagonal that is none of rounding
 

@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 
-from mb_contact.model.scene import ABSURD_FRICTION, MOST_FRICTION
-from mb_contact.model.scene_parts import DEFAULT_FRICTION
+from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION, MOST_FRICTION
 from mb_contact.types import FrictionParameters
 
 SWEEP_FROM = 400  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker

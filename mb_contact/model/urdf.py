@@ -11,24 +11,19 @@ from types import ModuleType
 from typing import Any
 
 from mb_contact.errors import InputError, ModelError
+from mb_contact.keys.declaration import declared
 from mb_contact.model.flexible.links import split_flexible
-from mb_contact.model.flexible.spec import FlexibleLink
-from mb_contact.model.massless import CHOICES as MASSLESS, hold_massless
+from mb_contact.model.massless import hold_massless
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene import MeshChoices
-from mb_contact.model.scene_parts import MESH_CHOICES
+from mb_contact.model.scene import FlexibleLink, MeshChoices, SceneModel
+from mb_contact.model.scene.robots import MESH_CHOICES
 from mb_contact.model.series_springs import with_series_springs
 from mb_contact.model.urdf_tree import TreeBuilder
 from mb_contact.model.urdf_xml import UrdfReader
 
 _INDEX = "ament_index_python"  #: the module that xacro asks for packages
 _FINDS = threading.Lock()  #: while xacro finds packages as this reader does
-CHOICES = {
-    "inertia_errors": ("error", "warn"),
-    "mimic": ("eliminate", "independent", "error"),
-    "massless": MASSLESS,
-}
 
 
 def load_urdf(
@@ -103,8 +98,9 @@ def load_urdf(
     meshes = _mesh_choices(collision_meshes)
     chosen = {"inertia_errors": inertia_errors, "mimic": mimic}
     for option, value in {**chosen, "massless": massless}.items():
-        if value not in CHOICES[option]:
-            allowed = " or ".join(f"'{choice}'" for choice in CHOICES[option])
+        choices = declared(SceneModel)[option].key.choices
+        if value not in choices:
+            allowed = " or ".join(f"'{choice}'" for choice in choices)
             raise InputError(f"{option} must be {allowed}, got {value!r}")
     text, name, start = _read(source, package_dirs, xacro_args)
     if series_springs:

@@ -15,7 +15,7 @@ from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.pairs import doubt
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ABSURD_FRICTION
-from mb_contact.model.scene_parts import kernel_size
+from mb_contact.model.scene.bodies import kernel_size
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import (
     SHAPE_BOX,

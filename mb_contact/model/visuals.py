@@ -13,7 +13,7 @@ from mb_contact.checks import as_number
 from mb_contact.model.meshes import FORMATS, read_mesh
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
-from mb_contact.model.scene_parts import kernel_size
+from mb_contact.model.scene.bodies import kernel_size
 from mb_contact.model.shape_meshes import box_mesh, round_mesh, shape_mesh
 from mb_contact.types import (
     SHAPE_BOX,

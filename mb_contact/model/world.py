@@ -29,9 +29,8 @@ from mb_contact.model.primitives import (
     scene_shapes,
 )
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.model.scene import CONTACT_MARGIN, Scene
-from mb_contact.model.scene_parts import JOINT_PROPERTIES
-from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene
+from mb_contact.model.scene.robots import JOINT_PROPERTIES
 from mb_contact.model.series_springs import spring_joint
 from mb_contact.model.srdf import load_srdf
 from mb_contact.model.units import Units, scene_units

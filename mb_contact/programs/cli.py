@@ -163,7 +163,7 @@ def _command(commands, name, run, text, *options, epilog=None):
 
 
 def _run(arguments):
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.ros.main import options_from_arguments, run_and_report
     from mb_contact.surfaces.scene_file import is_surface_scene
@@ -255,7 +255,7 @@ def _demo(arguments):
 
 
 def _compile(arguments):
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.simulation.warm_up import compile_ahead
     from mb_contact.surfaces.scene_file import is_surface_scene
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import yaml
 
+from mb_contact.keys.declaration import declared
+from mb_contact.ros.options import BACKENDS, DESCRIPTIONS, NodeOptions, RunOptions
+
 TRUTHS = ("true", "false", "1", "0")
 
-#: name -> (default, text) of every argument that some launch file takes
-ARGUMENTS = {
+#: name -> (default, text) of the arguments that are no options of the node
+OTHERS = {
     "scene": ("", "scene file (YAML) or URDF to simulate, a path or package://"),
     "urdf": ("", "robot (URDF or xacro) to simulate on a ground plane, instead of a scene"),
     "base": ("weld", "with urdf: weld (fixed to the world) or free (a floating base)"),
@@ -26,25 +30,25 @@ ARGUMENTS = {
     "controllers": ("", "parameters of the controllers (YAML)"),
     "controller": ("false", "start the example controller"),
     "nuts": ("false", "the wheel has its lug nuts on, and the controller turns one off"),
-    "lockstep": ("auto", "wait for one command per control period: true, false; auto: with the controller"),
-    "real_time_factor": ("1.0", "pace of simulated time; 0.0: as fast as possible"),
-    "clock_rate": ("1000.0", "rate of /clock [Hz]; 0.0: none, for every node but one of a domain"),
-    "paused": ("false", "begin paused (go on with the service ~/pause)"),
-    "duration": ("", "simulated seconds after which everything ends; empty: until Ctrl-C"),
     "params_file": ("", "YAML file with parameters of the node; the arguments here win over it"),
     "rviz": ("false", "start rviz2 (needs the package rviz2)"),
     "rviz_config": ("", "what rviz2 shows; empty: the scene's robots, objects, contacts, wrenches and sensors"),
     "view": ("false", "show the node in the browser too (needs viser: pip install 'mb_contact[viewer]')"),
-    "record": ("", "MCAP file to record into"),
     "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
-    "namespace": ("", "namespace of the nodes"),
-    "frame_prefix": ("", "in front of all frames but the world; simulators of one domain need different ones"),
-    "backend": (
-        "auto",
-        "how the simulator speaks: rclpy, or embedded (Cyclone DDS from PyPI, faster); auto: embedded where "
-        "RMW_IMPLEMENTATION is rmw_cyclonedds_cpp and the wheel is installed",
-    ),
 }
+
+
+def _of_options():
+    """(name, (default, text)) of the options that launch files take."""
+    for options in (NodeOptions, RunOptions):
+        for about, _, usual in declared(options).values():
+            text = "" if usual is None else str(usual).lower() if isinstance(usual, bool) else str(usual)
+            if about.launch:
+                yield about.launch, about.launched or (text, about.told)
+
+
+#: name -> (default, text) of every argument that some launch file takes
+ARGUMENTS = {**OTHERS, **dict(_of_options())}
 
 
 def chosen_backend(asked: str) -> Any:
@@ -55,7 +59,7 @@ def chosen_backend(asked: str) -> Any:
     RuntimeError
         There is no such backend.
     """
-    if asked not in ("auto", "rclpy", "embedded"):
+    if asked not in BACKENDS:
         raise RuntimeError(f"backend:={asked} must be auto, rclpy or embedded")
     if asked != "auto":
         return asked
@@ -90,9 +94,47 @@ def has_joints(urdf: str) -> bool:
 
 def write_rviz(scene: str, frame_prefix: str) -> str:
     """Write what rviz2 shows of a scene into a file of its own and return its path."""
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.ros.rviz import write_configuration
 
     loaded = load_scene(scene)
     return write_configuration(loaded, build_world(loaded), frame_prefix)
+
+
+def parameters_of(text_of: Callable[[str], str]) -> dict[str, Any]:
+    """The node's parameters out of the arguments of a launch file; what is empty is left to the parameter file.
+
+    Parameters
+    ----------
+    text_of : callable
+        The text of an argument, by name.
+
+    Raises
+    ------
+    RuntimeError
+        A text is not what the parameter is.
+    """
+    texts = {name: text_of(about.launch) for name, about in DESCRIPTIONS.items() if about.launch}
+    given, usual = {name: text for name, text in texts.items() if text}, NodeOptions()
+    return {name: as_parameter(DESCRIPTIONS[name].launch, text, getattr(usual, name)) for name, text in given.items()}
+
+
+def as_parameter(name: str, text: str, usual: Any) -> Any:
+    """The value of an argument that is what ``usual`` is: true or false, a number or a text.
+
+    Raises
+    ------
+    RuntimeError
+        It is none.
+    """
+    if isinstance(usual, bool):
+        if text.lower() not in TRUTHS:
+            raise RuntimeError(f"{name}:={text} must be true or false")
+        return text.lower() in ("true", "1")
+    if isinstance(usual, str):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise RuntimeError(f"{name}:={text} must be a number") from None

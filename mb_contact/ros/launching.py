@@ -20,7 +20,15 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from mb_contact.model.resources import find_resource
-from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, chosen_backend, has_joints, write_rviz, write_scene
+from mb_contact.ros.launch_arguments import (
+    ARGUMENTS,
+    as_parameter,
+    chosen_backend,
+    has_joints,
+    parameters_of,
+    write_rviz,
+    write_scene,
+)
 
 STATE_PUBLISHER = "robot_state_publisher"
 _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for readers that have gone
@@ -47,10 +55,7 @@ def truth_of(context: Any, name: str) -> bool:
     RuntimeError
         It is neither true nor false.
     """
-    text = text_of(context, name).lower()
-    if text not in TRUTHS:
-        raise RuntimeError(f"{name}:={text} must be true or false")
-    return text in ("true", "1")
+    return bool(as_parameter(name, text_of(context, name), False))
 
 
 def number_of(context: Any, name: str) -> Any:
@@ -61,11 +66,7 @@ def number_of(context: Any, name: str) -> Any:
     RuntimeError
         It is none.
     """
-    text = text_of(context, name)
-    try:
-        return float(text)
-    except ValueError:
-        raise RuntimeError(f"{name}:={text} must be a number") from None
+    return as_parameter(name, text_of(context, name), 0.0)
 
 
 def scene_of(context: Any) -> Any:
@@ -168,15 +169,9 @@ def _simulator(context, scene, namespace, lockstep, remappings, further):
     for name in ("record", "duration"):
         if text_of(context, name):
             arguments += [f"--{name}", text_of(context, name)]
-    parameters = {
-        "lockstep": lockstep,
-        "clock_rate": number_of(context, "clock_rate"),  # by default every control period: use_sim_time needs it
-        "real_time_factor": number_of(context, "real_time_factor"),
-        "start_paused": truth_of(context, "paused"),
-        "link_tf": not _has_state_publisher(context),
-    }
-    if text_of(context, "frame_prefix"):
-        parameters["frame_prefix"] = text_of(context, "frame_prefix")
+    chosen = {"lockstep": str(lockstep)}
+    parameters = parameters_of(lambda name: chosen.get(name) or text_of(context, name))
+    parameters["link_tf"] = not _has_state_publisher(context)
     file = text_of(context, "params_file")
     return Node(
         package="mb_contact",
@@ -213,7 +208,7 @@ def _state_publishers(scene, namespace, prefix):
 
     The node publishes the descriptions, so that each topic has one publisher.
     """
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
 
     name = STATE_PUBLISHER

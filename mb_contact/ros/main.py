@@ -8,54 +8,15 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
-import math
 import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from mb_contact.errors import MbContactError
-from mb_contact.ros.options import NodeOptions
+from mb_contact.ros.options import RunOptions, flags, options_from_arguments
 from mb_contact.ros.signals import give_back, take_signals
-
-
-@dataclass
-class RunOptions:
-    """How to run a scene.
-
-    Attributes
-    ----------
-    node : NodeOptions
-        Defaults of the node's parameters; ``--ros-args -p`` overrides them.
-    duration : float, optional
-        Simulated seconds; without it until Ctrl-C.
-    record : path, optional
-        MCAP file.
-    record_bulky : bool
-        Record the model arrays too.
-    backend : str
-        'auto', 'rclpy' or 'embedded'.
-    name, namespace : str
-    ros_args : sequence of str
-        ``--ros-args ...``.
-    progress : callable
-        Called with lines of text while setting up; the node's log by default.
-    ready : callable, optional
-        Called with the SimulatorNode when everything is set up.
-    """
-
-    node: NodeOptions = field(default_factory=NodeOptions)
-    duration: float | None = None
-    record: str | None = None
-    record_bulky: bool = False
-    backend: str = "auto"
-    name: str = "mb_contact"
-    namespace: str = ""
-    ros_args: tuple = ()
-    progress: object = None
-    ready: object = None
 
 
 class _Interrupted(BaseException):
@@ -177,52 +138,14 @@ def _compile_behind():
     compile_behind()
 
 
-def _seconds(text):
-    """A duration: a finite number that is not negative."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0.0):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds; leave it out to run until Ctrl-C")
-    return value
-
-
 #: Options of a run; the command line and the ament executable share them.
-RUN_OPTIONS = (
-    ("scene", {"help": "scene file (YAML) or URDF, a path or package://"}),
-    ("--duration", {"type": _seconds, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
-    ("--lockstep", {"action": "store_true", "help": "wait for one command per control period"}),
-    ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace at real time (real_time_factor 0)"}),
-    ("--record", {"metavar": "FILE.mcap", "help": "record the topics into an MCAP file"}),
-    ("--record-all", {"action": "store_true", "help": "record matrices and images too"}),
-    ("--backend", {"choices": ("auto", "rclpy", "embedded"), "default": "auto"}),
-    ("--name", {"default": "mb_contact", "help": "node name"}),
-    ("--namespace", {"default": "", "help": "node namespace"}),
-)
+RUN_OPTIONS = (("scene", {"help": "scene file (YAML) or URDF, a path or package://"}), *flags())
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN_OPTIONS to a parser."""
     for flag, settings in RUN_OPTIONS:
         parser.add_argument(flag, **settings)
-
-
-def options_from_arguments(arguments: Any, ros_args: Sequence[str] = ()) -> Any:
-    """Return the RunOptions of parsed arguments."""
-    node = NodeOptions(
-        lockstep=arguments.lockstep, real_time_factor=0.0 if arguments.as_fast_as_possible else 1.0
-    )
-    return RunOptions(
-        node=node,
-        duration=arguments.duration,
-        record=arguments.record,
-        record_bulky=arguments.record_all,
-        backend=arguments.backend,
-        name=arguments.name,
-        namespace=arguments.namespace,
-        ros_args=tuple(ros_args),
-    )
 
 
 def split_ros_arguments(argv: Sequence[str]) -> Any:

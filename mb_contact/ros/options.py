@@ -1,180 +1,167 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a user may set on the simulator node; every field is also a ROS parameter of that name."""
+"""What a user may set on the simulator node, each option declared once: docs/node_reference.md has all.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+Every field of NodeOptions is a ROS parameter of that name; those with a ``flag`` are of the command line, those with
+``launch`` of launch files too.
+"""
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from mb_contact.checks import CONSTRAINTS
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.parameters import Description
+from mb_contact.keys.declaration import declared, key
+from mb_contact.ros.parameters import Option
 
 POLICIES = ("hold", "zero", "gravity_compensation")
 UNSTAMPED = ("accept", "refuse")
+BACKENDS = ("auto", "rclpy", "embedded")
 FASTEST = 1e4  #: greatest real-time factor, and rate [Hz]
-_RATE = "rate [Hz], rounded to whole time steps; 0: never; negative: the scene's"
+LONGEST = 3600.0  #: [s]
+SWITCH = {"action": "store_true"}  #: a flag without a value
 
 
-def _rate(topic):
-    return Description(f"{topic}: {_RATE}", live=True, low=-1.0, high=FASTEST)
+def option(default: Any, text: str, **about: Any) -> Any:
+    """The field of an option; ``about`` are fields of Option."""
+    return key(text, default, form=Option, **about)
 
 
-#: Of every option; those that are ``live`` can be changed while the node runs.
-DESCRIPTIONS = {
-    "lockstep": Description("wait for one command per control period"),
-    "lockstep_timeout": Description(
-        "lockstep: wall seconds to wait for a command before the policy applies; 0: without end", True, 0.0, 3600.0
-    ),
-    "lockstep_joints": Description("lockstep: joints for which each state has to be answered, beside those commanded"),
-    "wait_for_controller": Description("lockstep: stay at the first state until the first command"),
-    "command_timeout": Description(
-        "simulated seconds without a command before the policy applies; 0: never", True, 0.0, 3600.0
-    ),
-    "command_timeout_policy": Description(
-        "what acts when commands stay away: the last effort, none, gravity and Coriolis terms", True, choices=POLICIES
-    ),
-    "unstamped_commands": Description(
-        "lockstep: what becomes of commands without the stamp of a state", True, choices=UNSTAMPED
-    ),
-    "real_time_factor": Description("pace of simulated time; 0: as fast as possible", True, 0.0, FASTEST),
-    "control_period": Description(
-        "seconds between two command instants, a multiple of the time step; 0: the scene's", False, 0.0, 3600.0
-    ),
-    "joint_state_rate": _rate("joint_states"),
-    "operational_space_rate": _rate("operational_space/*, mass_matrix and nonlinear_effects"),
-    "operational_space_constraints": Description(
-        "what operational_space/* obey beside the tree: loops and gears; these and joints held by friction; none",
-        choices=CONSTRAINTS,
-    ),
-    "clock_rate": _rate("/clock"),
-    "contact_rate": _rate("contact_wrenches/*, joint_wrenches/* and contacts"),
-    "marker_rate": _rate("contact_markers"),
-    "planning_scene_rate": _rate("planning_scene"),
-    "certificate_rate": _rate("certificate"),
-    "tf_rate": _rate("/tf"),
-    "diagnostics_rate": _rate("/diagnostics"),
-    "world_frame": Description("frame_id of /tf, and of external wrenches in world axes"),
-    "frame_prefix": Description("in front of all other frames; simulators that share /tf need different ones"),
-    "start_paused": Description("begin paused"),
-    "reset_rewinds_time": Description("let a reset set time back to zero; otherwise it never runs backwards", True),
-    "link_tf": Description("put the robots' links into /tf too; robot_state_publisher normally does that", True),
-    "external_wrench_links": Description(
-        "links with an external_wrench/LINK input; empty: free objects and contact_wrench_links; '*': all that can move"
-    ),
-    "external_wrench_duration": Description(
-        "simulated seconds that a message on external_wrench acts", True, 0.0, 3600.0
-    ),
-    "external_wrench_limit": Description("greatest component of an external wrench [N, N m]", True, 0.0, 1e9),
-    "joint_wrench_joints": Description("joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output"),
-    "marker_scale": Description(
-        "length of a force arrow in contact_markers [m/N]; 0: as the scene's size lets one see it", True, 0.0, 1e3
-    ),
-    "marker_cones": Description("draw friction cones in contact_markers", True),
-    "resource_roots": Description(
-        "folders and package:// addresses that requests may take robots and worlds from, beside those of mb_contact"
-    ),
-    "resource_limit": Description("bytes of a robot or world in a request, or of its file", low=0, high=1e9),
-    "mesh_limit": Description("bytes of a mesh that a robot or world from a request names", low=0, high=1e10),
-    "spawn_limit": Description("entities that may be spawned at a time", True, 0, 1e6),
-}  # fmt: skip
+def names(text: str, **about: Any) -> Any:
+    """The field of an option that is a list of names; ROS knows no empty one, so an empty text stands for nothing."""
+    return key(text, factory=lambda: [""], form=Option, **about)
+
+
+def seconds(text: str) -> float:
+    """A duration out of a command line: a finite number that is not negative.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0.0):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds; leave it out to run until Ctrl-C")
+    return value
+
+
+def _rate(topics: str, default: float = -1.0, **about: Any) -> Any:
+    text = f"{topics}: rate, rounded to whole time steps; 0: never; negative: the scene's"
+    return option(default, text, unit="Hz", live=True, low=-1.0, high=FASTEST, example="50.0", **about)
 
 
 @dataclass
 class NodeOptions:
-    """Options of :class:`~mb_contact.ros.node.SimulatorNode`.
+    """Parameters of the node.
 
-    Attributes
-    ----------
-    lockstep : bool
-        Wait for one command per control period.
-    lockstep_timeout : float
-        Wall seconds to wait for it; then the policy applies and the simulation goes on
-        in real time until a command comes again.  0: wait without end.
-    lockstep_joints : list of str
-        Joints for which each state has to be answered from the first one on, beside those that are commanded: where
-        several controllers share a robot and may start long after one another.
-    wait_for_controller : bool
-        Lockstep only: stay at the first state until the first command.
-    command_timeout : float
-        Simulated seconds without a command before the policy applies; 0: never.
-    command_timeout_policy : str
-        'hold' the last effort (with a warning), 'zero', or 'gravity_compensation'
-        (the nonlinear effects: gravity and Coriolis).
-    unstamped_commands : str
-        In lockstep, commands without a stamp: 'accept' (as answers to the present state, told in /diagnostics) or
-        'refuse'.
-    real_time_factor : float
-        Pace; 0: as fast as possible.
-    control_period : float
-        Seconds between two command instants, a multiple of the time step; 0: the scene's.
-    joint_state_rate, operational_space_rate, clock_rate, contact_rate : float
-    certificate_rate, tf_rate, diagnostics_rate : float
-        Publishing rates [Hz], rounded to whole time steps; 0: never; negative: the scene's.
-        Mass matrix and nonlinear effects follow ``operational_space_rate``.  In lockstep the joint
-        states, operational space and, unless its rate is 0, the clock come every control period.
-    operational_space_constraints : str
-        What the operational space obeys beside the tree: 'loops' (closures, gears, mimic joints), 'held' (these and
-        joints that friction held in the last step), 'none'.
-    world_frame : str
-        ``frame_id`` of /tf.
-    frame_prefix : str
-        In front of the names of links and objects wherever they are frames, as robot_state_publisher's.
-    start_paused : bool
-    link_tf : bool
-        Put the robots' links into /tf too.
-    external_wrench_links, joint_wrench_joints : list of str
-        Links with an ``external_wrench`` input, joints with a ``joint_wrenches`` output; an empty text stands for
-        nothing, because ROS knows no empty lists.
-    external_wrench_duration, external_wrench_limit : float, float
-        Simulated seconds for which a message acts; greatest component that is accepted [N, N m].
-    marker_rate, marker_scale, marker_cones : float, float, bool
-        Of contact_markers: rate [Hz], arrow length [m/N] or 0 for one that fits the scene, whether cones are drawn.
-    planning_scene_rate : float
-        At which planning_scene tells what has moved [Hz].
-    reset_rewinds_time : bool
-        Let a reset set time back to zero; otherwise published time never runs backwards.
-    resource_roots : list of str
-        Folders, or ``package://`` addresses, from which requests may take robots and worlds, beside the library's own.
-    resource_limit, mesh_limit, spawn_limit : int
-        Bytes of a robot or world from a request, bytes of a mesh that it names, entities that may be spawned.
+    In lockstep the joint states, operational space and, unless its rate is 0, the clock come every control period.
     """
 
-    lockstep: bool = False
-    lockstep_timeout: float = 1.0
-    lockstep_joints: list = field(default_factory=lambda: [""])
-    wait_for_controller: bool = True
-    command_timeout: float = 0.1
-    command_timeout_policy: str = "hold"
-    unstamped_commands: str = "accept"
-    real_time_factor: float = 1.0
-    control_period: float = 0.0
-    joint_state_rate: float = -1.0
-    operational_space_rate: float = -1.0
-    operational_space_constraints: str = "loops"
-    clock_rate: float = -1.0
-    contact_rate: float = -1.0
-    certificate_rate: float = -1.0
-    tf_rate: float = -1.0
-    diagnostics_rate: float = -1.0
-    world_frame: str = "world"
-    frame_prefix: str = ""
-    start_paused: bool = False
-    reset_rewinds_time: bool = False
-    marker_rate: float = 30.0
-    planning_scene_rate: float = 10.0
-    link_tf: bool = False
-    external_wrench_links: list = field(default_factory=lambda: [""])
-    external_wrench_duration: float = 0.1
-    external_wrench_limit: float = 1e4
-    joint_wrench_joints: list = field(default_factory=lambda: [""])
-    marker_scale: float = 0.0
-    marker_cones: bool = False
-    resource_roots: list = field(default_factory=lambda: [""])
-    resource_limit: int = 1_000_000
-    mesh_limit: int = 50_000_000
-    spawn_limit: int = 500
+    lockstep: bool = option(
+        False, "wait for one command per control period", launch="lockstep", flag=("--lockstep", SWITCH),
+        launched=("auto", "wait for one command per control period: true, false; auto: with the controller"),
+    )
+    lockstep_timeout: float = option(
+        1.0, "lockstep: wall time to wait for a command before the policy applies; 0: without end", unit="s",
+        live=True, low=0.0, high=LONGEST, example="5.0",
+    )
+    lockstep_joints: list[str] = names(
+        "lockstep: joints for which each state has to be answered, beside those commanded",
+        example="[left_elbow, right_elbow]",
+    )
+    wait_for_controller: bool = option(True, "lockstep: stay at the first state until the first command")
+    command_timeout: float = option(
+        0.1, "simulated time without a command before the policy applies; 0: never", unit="s", live=True, low=0.0,
+        high=LONGEST, example="0.5",
+    )
+    command_timeout_policy: str = option(
+        "hold", "what acts when commands stay away: the last effort, none, gravity and Coriolis terms", live=True,
+        choices=POLICIES,
+    )
+    unstamped_commands: str = option(
+        "accept", "lockstep: what becomes of commands without the stamp of a state", live=True, choices=UNSTAMPED
+    )
+    real_time_factor: float = option(
+        1.0, "pace of simulated time; 0: as fast as possible", live=True, low=0.0, high=FASTEST, example="0.5",
+        launch="real_time_factor",
+        flag=("--as-fast-as-possible", {"action": "store_const", "const": 0.0, "help": "do not pace at real time"}),
+    )
+    control_period: float = option(
+        0.0, "time between two command instants, a multiple of the time step; 0: the scene's", unit="s", low=0.0,
+        high=LONGEST, example="0.002",
+    )
+    joint_state_rate: float = _rate("joint_states")
+    operational_space_rate: float = _rate("operational_space/*, mass_matrix and nonlinear_effects")
+    operational_space_constraints: str = option(
+        "loops",
+        "what operational_space/* obey beside the tree: loops and gears; these and joints held by friction; none",
+        choices=CONSTRAINTS,
+    )
+    clock_rate: float = _rate(
+        "/clock", launch="clock_rate",  # use_sim_time needs it every control period
+        launched=("1000.0", "rate of /clock [Hz]; 0.0: none, for every node but one of a domain"),
+    )
+    contact_rate: float = _rate("contact_wrenches/*, joint_wrenches/* and contacts")
+    certificate_rate: float = _rate("certificate")
+    tf_rate: float = _rate("/tf")
+    diagnostics_rate: float = _rate("/diagnostics")
+    world_frame: str = option("world", "frame_id of /tf, and of external wrenches in world axes", example="map")
+    frame_prefix: str = option(
+        "", "in front of all other frames; simulators that share /tf need different ones", example="left/",
+        launch="frame_prefix",
+    )
+    start_paused: bool = option(False, "begin paused; go on with the service ~/pause", launch="paused")
+    reset_rewinds_time: bool = option(
+        False, "let a reset set time back to zero; otherwise it never runs backwards", live=True
+    )
+    marker_rate: float = _rate("contact_markers", 30.0)
+    planning_scene_rate: float = _rate("planning_scene", 10.0)
+    link_tf: bool = option(
+        False, "put the robots' links into /tf too; robot_state_publisher normally does that", live=True
+    )
+    external_wrench_links: list[str] = names(
+        "links with an external_wrench/LINK input; empty: free objects and contact_wrench_links; '*': all that move",
+        example="[box, left_hand]",
+    )
+    external_wrench_duration: float = option(
+        0.1, "simulated time that a message on external_wrench acts", unit="s", live=True, low=0.0, high=LONGEST,
+        example="0.5",
+    )
+    external_wrench_limit: float = option(
+        1e4, "greatest component of an external wrench", unit="N, N m", live=True, low=0.0, high=1e9,
+        example="500.0",
+    )
+    joint_wrench_joints: list[str] = names(
+        "joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output", example="[left_wrist]"
+    )
+    marker_scale: float = option(
+        0.0, "length of a force arrow in contact_markers; 0: as the scene's size lets one see it", unit="m/N",
+        live=True, low=0.0, high=1e3, example="0.01",
+    )
+    marker_cones: bool = option(False, "draw friction cones in contact_markers", live=True)
+    resource_roots: list[str] = names(
+        "folders and package:// addresses that requests may take robots and worlds from, beside those of mb_contact",
+        example="[/srv/robots]",
+    )
+    resource_limit: int = option(
+        1_000_000, "size of a robot or world in a request, or of its file", unit="bytes", low=0, high=10**9,
+        example="5000000",
+    )
+    mesh_limit: int = option(
+        50_000_000, "size of a mesh that a robot or world from a request names", unit="bytes", low=0, high=10**10,
+        example="100000000",
+    )
+    spawn_limit: int = option(
+        500, "entities that may be spawned at a time", live=True, low=0, high=10**6, example="50"
+    )
 
     def declared_on(self, node: Any) -> Any:
         """Return these options with the node's parameter overrides.
@@ -205,10 +192,61 @@ class NodeOptions:
                 setattr(self, name, value)
 
 
-RATES = (
-    "joint_state", "operational_space", "clock", "contact", "marker", "certificate", "tf", "diagnostics",
-    "planning_scene",
-)  # fmt: skip
+@dataclass
+class RunOptions:
+    """How to run a scene.
+
+    Beside the flags: ``node`` (NodeOptions, which ``--ros-args -p`` overrides), ``ros_args`` (``--ros-args ...``),
+    ``progress``, called with lines of text while setting up, by default the node's log, and ``ready``, called with the
+    SimulatorNode when everything is set up.
+    """
+
+    node: NodeOptions = key("parameters", factory=NodeOptions, form=Option)
+    duration: float | None = option(
+        None, "simulated time after which everything ends; without it with Ctrl-C", unit="s", example="10.0",
+        flag=("--duration", {"type": seconds, "metavar": "S"}), launch="duration",
+    )
+    record: str | None = option(
+        None, "MCAP file to record the topics into", example="run.mcap", flag=("--record", {"metavar": "FILE.mcap"}),
+        launch="record",
+    )
+    record_bulky: bool = option(False, "record matrices and images too", flag=("--record-all", SWITCH))
+    backend: str = option(
+        "auto",
+        "how the node speaks: rclpy, or embedded (Cyclone DDS from PyPI, faster); auto: rclpy in a sourced ROS 2",
+        choices=BACKENDS, flag=("--backend", {"choices": BACKENDS}), launch="backend",
+        launched=("auto", "rclpy, or embedded; auto: embedded where RMW_IMPLEMENTATION is rmw_cyclonedds_cpp"),
+    )
+    name: str = option("mb_contact", "name of the node", example="simulator", flag=("--name", {}))
+    namespace: str = option("", "namespace of the node", example="left", flag=("--namespace", {}), launch="namespace")
+    ros_args: tuple = ()
+    progress: Any = None
+    ready: Any = None
+
+
+#: Of every parameter of the node; those that are ``live`` can be changed while it runs.
+DESCRIPTIONS = {name: about.key for name, about in declared(NodeOptions).items()}
+
+
+def flags() -> Iterator[tuple[str, dict[str, Any]]]:
+    """(flag, settings for argparse) of the options of the command line."""
+    for options in (RunOptions, NodeOptions):
+        for name, (about, _, default) in declared(options).items():
+            if about.flag:
+                flag, settings = about.flag
+                yield flag, {"dest": name, "default": default, "help": about.told, **settings}
+
+
+def options_from_arguments(arguments: Any, ros_args: Sequence[str] = ()) -> RunOptions:
+    """The options that the flags of a command line ask for."""
+    given = [
+        {name: getattr(arguments, name) for name, about in declared(options).items() if about.key.flag}
+        for options in (NodeOptions, RunOptions)
+    ]
+    return RunOptions(NodeOptions(**given[0]), **given[1], ros_args=tuple(ros_args))
+
+
+RATES = tuple(name.removesuffix("_rate") for name in DESCRIPTIONS if name.endswith("_rate"))
 
 _OF_LOCKSTEP = ("joint_state", "operational_space")  #: what is answered there: every control period
 

@@ -1,49 +1,48 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ``ros2 param describe`` says of a parameter, the same for both backends, and the checks that follow from it."""
+"""What is declared of an option of the node, the same for both backends, and the checks that follow from it."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from mb_contact.keys.declaration import Key
+from mb_contact.keys.kinds import kind_of
+
 
 @dataclass(frozen=True)
-class Description:
-    """Description of a parameter.
+class Option(Key):
+    """The declaration of an option of the node: a parameter, a flag of the command line, an argument of launch files.
 
-    Parameters
-    ----------
-    text : str
-        What it is, with its unit.
-    live : bool
-        Whether it can be changed while the node runs.
-    low, high : float, optional
-        Range of a number, ends included.
-    choices : sequence of str
-        Allowed words, empty: any.
+    It has what a key of scenes has, of which text, unit, bounds and choices count.
     """
 
     text: str = ""
-    live: bool = False
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
+    live: bool = False  #: whether it can be changed while the node runs
+    flag: tuple[str, dict[str, Any]] | None = None  #: of the command line, with its settings for argparse
+    launch: str = ""  #: name among the arguments of launch files
+    launched: tuple[str, str] | None = None  #: default and text there, where they are others
+
+    @property
+    def told(self) -> str:
+        """Text and unit, as ``ros2 param describe`` and ``--help`` have it."""
+        return f"{self.text} [{self.unit}]" if self.unit else self.text
+
+    def conditions(self) -> list[str]:
+        """How it can be set beside ``-p``, in brackets."""
+        flag = f"flag `{self.flag[0]}`" if self.flag else ""
+        launch = f"launch argument `{self.launch}`" if self.launch else ""
+        words = "; ".join(filter(None, ["live" if self.live else "", flag, launch]))
+        return [f"({words})"] if words else []
 
     def reason_against(self, name: str, value: Any) -> str:
         """Why ``value`` is impossible, in one clause; empty where it is not."""
-        if self.choices and value not in self.choices:
-            return f"{name} is '{value}'; it must be one of {', '.join(self.choices)}"
-        if isinstance(value, float) and not math.isfinite(value):
-            return f"{name} is {value}; it must be finite"
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and self.low is not None:
-            if self.low == 0.0 and self.high is None and value < 0.0:
-                return f"{name} is {value}; it must not be negative"
-            if value < self.low or (self.high is not None and value > self.high):
-                return f"{name} is {value}; it must be from {self.low:g} to {self.high:g}"
+        if isinstance(value, (bool, int, float, str)):
+            for place, message in kind_of(type(value), self).faults(value, name):
+                return f"{place} {message}"
         return ""
 
     @property
-    def constraints(self) -> Any:
+    def constraints(self) -> str:
         """What the range cannot say."""
         return f"one of {', '.join(self.choices)}" if self.choices else ""

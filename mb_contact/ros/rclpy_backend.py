@@ -16,7 +16,7 @@ from typing import Any
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.cdr import Decoder
 from mb_contact.ros.embedded.prepared import Prepared
-from mb_contact.ros.parameters import Description
+from mb_contact.ros.parameters import Option
 from mb_contact.ros.qos import MOST, as_qos, policies
 
 try:
@@ -91,8 +91,8 @@ def _silent(role):
 
 
 def _descriptor(about, value):
-    """rclpy's descriptor of a Description."""
-    descriptor = ParameterDescriptor(description=about.text, read_only=not about.live)
+    """rclpy's descriptor of a Option."""
+    descriptor = ParameterDescriptor(description=about.told, read_only=not about.live)
     descriptor.additional_constraints = about.constraints
     if about.low is not None and isinstance(value, float):
         high = sys.float_info.max if about.high is None else float(about.high)
@@ -153,10 +153,10 @@ class RclpyNode(Node):
     def declare_parameter(
         self, name: str, value: Any = None, descriptor: Any = None, ignore_override: bool = False
     ) -> Any:
-        """Declare a parameter; ``descriptor`` is rclpy's or our Description, without one it is read only."""
+        """Declare a parameter; ``descriptor`` is rclpy's or our Option, without one it is read only."""
         if descriptor is None and name != "use_sim_time":
             descriptor = ParameterDescriptor(read_only=True)
-        if isinstance(descriptor, Description):
+        if isinstance(descriptor, Option):
             descriptor = _descriptor(descriptor, value)
         if isinstance(value, float) and name in self._parameter_overrides:
             self._parameter_overrides[name] = _as_double(self._parameter_overrides[name])

@@ -15,7 +15,7 @@ from mb_contact.collision.ray_scene import RayScene, tiles
 from mb_contact.errors import CollisionError
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import Pose
-from mb_contact.model.sensors import Image, Scan
+from mb_contact.model.scene.sensors import Image, Scan
 from mb_contact.model.visuals import visible
 from mb_contact.types import WORLD
 

@@ -22,7 +22,7 @@ from mb_contact.errors import MbContactError
 from mb_contact.model.pendulum import pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
-from mb_contact.model.sensors import Sensor
+from mb_contact.model.scene.sensors import Sensor
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.integrators import FLOWS, Flow, SemiImplicitEuler

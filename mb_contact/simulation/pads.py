@@ -12,8 +12,8 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.dynamics.jacobians import frame_pose
 from mb_contact.errors import SceneError
-from mb_contact.model.scene_parts import Pose
-from mb_contact.model.sensors import FACES, Pad
+from mb_contact.model.scene import Pose
+from mb_contact.model.scene.sensors import FACES, Pad
 from mb_contact.types import SHAPE_BOX
 
 

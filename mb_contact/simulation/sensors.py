@@ -22,7 +22,7 @@ from mb_contact.dynamics.nodes import Point
 from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Pose
-from mb_contact.model.sensors import RAYS
+from mb_contact.model.scene.sensors import RAYS
 from mb_contact.simulation.cameras import OPTICAL, Cameras, noisy
 from mb_contact.simulation.embedded_forces import forces_on_bodies
 from mb_contact.simulation.pads import PadFace, seen_from, touches, wrench_about
@@ -104,9 +104,6 @@ class Sensors:
             for name, known in self._places(sensor):
                 message = f"there is no '{name}'; known are {', '.join(sorted(known)) or 'none'}"
                 scene.refuse_if(name not in known, key, message)
-            narrow = sensor.kind == "tactile" or sensor.partner is not None
-            message = "tactile pads and partners need collision_scheme time_stepping"
-            scene.refuse_if(narrow and scene.collision_scheme != "time_stepping", key, message)
             if sensor.kind == "tactile":
                 self.pads[sensor.name] = self._pad(sensor, key)
         self._refuse_shared_frames(scene)

@@ -16,8 +16,7 @@ from mb_contact.checks import as_positive, as_vector, as_whole
 from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.errors import InputError
 from mb_contact.lazy import imported
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.contact_step import ContactStep, refuse_beyond_studies, usual_step
 from mb_contact.simulation.context import StepContext

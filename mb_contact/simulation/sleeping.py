@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.workspace import ASLEEP, AWAKE, COMPLETE, DISTANCE, MAY_SLEEP, SLEEPERS, TIME, Sleep
-from mb_contact.model.scene_parts import Rest
+from mb_contact.model.scene import Rest
 from mb_contact.types import JOINT_NQ
 
 #: arrays of Sleep that are part of a simulation's state

@@ -16,7 +16,7 @@ import numpy as np
 from mb_contact.model.hulls import convex_hull
 from mb_contact.model.inertia import RigidInertia
 from mb_contact.model.model import Frame, Geometry
-from mb_contact.model.scene_parts import SceneModel
+from mb_contact.model.scene import SceneModel
 from mb_contact.model.world import collect_parts
 from mb_contact.surfaces.scene_build import build_tree
 from mb_contact.surfaces.scene_file import TREE_KEY, load_surface_scene

@@ -127,10 +127,7 @@ def _body(scene, body, place):
 
 def _surface(scene, shape, key, name):
     """The Surface of a part of the scene, placed in its body."""
-    kinds = ("net", "sphere", "ellipsoid", "cylinder", "torus", "plane")
-    given = [kind for kind in kinds if getattr(shape, kind) is not None]
-    if len(given) != 1:
-        raise scene.error(key, f"needs exactly one of {', '.join(kinds)}; it has {', '.join(given) or 'none'}")
+    given = [kind for kind in shape.ONE_OF[0] if getattr(shape, kind) is not None]
     value = getattr(shape, given[0])
     try:
         if given[0] == "net":

@@ -5,15 +5,15 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
-import numpy as np
 import yaml
 
 from mb_contact.errors import SceneError
-from mb_contact.model.scene import DEFAULT_RATES, Pose, Scene, Velocity
-from mb_contact.model.scene_rules import check_scene
-from mb_contact.model.scene_yaml import RATES, SCENE_READERS, pose
-from mb_contact.model.yaml_reader import choice, described, many, named, number, open_scene, record, text, vector
+from mb_contact.keys.declaration import key
+from mb_contact.keys.kinds import kinds
+from mb_contact.model.scene import DEFAULT_RATES, Pose, Scene, Velocity, check_scene
+from mb_contact.model.scene.reader import SCENE_KEYS, open_scene
 from mb_contact.surfaces.bodies import GRAVITY
 
 KEY = "surface_contact"  #: the key that makes a scene one of this kind: one body on one base
@@ -35,71 +35,92 @@ BOTH = {
 class Shape:
     """A surface as a scene gives it; exactly one of its lines."""
 
-    net: str | None = None
-    sphere: float | None = None
-    ellipsoid: tuple | None = None
-    cylinder: float | None = None
-    torus: tuple | None = None
-    plane: str | None = None
-    side: str = "outer"
-    pose: Pose = field(default_factory=Pose)
+    ONE_OF: ClassVar = (("net", "sphere", "ellipsoid", "cylinder", "torus", "plane"),)
+
+    net: str | None = key("Bezier patches of a file.", None, example="package://mb_contact/config/nets/bowl.yaml")
+    sphere: float | None = key("Radius of a sphere.", None, unit="m", above=0.0, example="0.1")
+    ellipsoid: tuple[float, float, float] | None = key(
+        "Half axes of an ellipsoid.", None, unit="m", example="[0.3, 0.2, 0.1]"
+    )
+    cylinder: float | None = key("Radius of an endless cylinder.", None, unit="m", above=0.0, example="0.1")
+    torus: tuple[float, float] | None = key("Radii of a torus.", None, unit="m", example="[0.3, 0.1]")
+    plane: str | None = key("Plane of two axes.", None, choices=("xy",), example="xy")
+    side: str = key("Side on which the other body is.", "outer", choices=("outer", "inner"))
+    pose: Pose = key("Where it stands on its body.", factory=Pose)
 
 
 @dataclass(frozen=True)
 class BasePart:
     """What stands, or moves as told."""
 
-    name: str
-    surface: Shape
-    pose: Pose = field(default_factory=Pose)
-    velocity: Velocity = field(default_factory=Velocity)
+    name: str = key("Name.", example="bowl")
+    surface: Shape = key("Its surface.", example="{sphere: 0.1}")
+    pose: Pose = key("Where it stands.", factory=Pose)
+    velocity: Velocity = key("How it moves.", factory=Velocity)
 
 
 @dataclass(frozen=True)
 class BodyPart:
     """What moves; lowered along gravity until it touches, unless it starts in free flight."""
 
-    name: str
-    surface: Shape
-    mass: float
-    inertia: tuple | None = None
-    com: tuple = (0.0, 0.0, 0.0)
-    pose: Pose = field(default_factory=Pose)
-    velocity: Velocity = field(default_factory=Velocity)
-    start: str = "sliding"
-    material: str | None = None
+    name: str = key("Name.", example="ball")
+    surface: Shape = key("Its surface.", example="{sphere: 0.1}")
+    mass: float = key("Mass.", unit="kg", above=0.0, example="2.0")
+    inertia: tuple[float, float, float] | None = key(
+        "Principal moments; by default those of the homogeneous solid.", None, unit="kg m^2",
+        example="[0.008, 0.008, 0.008]",
+    )
+    com: tuple[float, float, float] = key("Centre of mass.", (0.0, 0.0, 0.0), unit="m", example="[0, 0, 0.01]")
+    pose: Pose = key("Where it starts.", factory=Pose)
+    velocity: Velocity = key("How it starts to move.", factory=Velocity)
+    start: str = key("How it starts.", "sliding", choices=("sliding", "rolling", "free"))
+    material: str | None = key("Material among ordinary objects.", None, example="rubber")
 
 
 @dataclass(frozen=True)
 class ModelPart:
     """The robot that carries the contacts, welded to the world."""
 
-    urdf: str
-    joints: dict = field(default_factory=dict)
-    velocities: dict = field(default_factory=dict)
+    urdf: str = key("URDF or xacro file.", example="package://mb_contact/urdf/plate_arm.urdf")
+    joints: dict[str, float] = key(
+        "Initial positions of joints.", factory=dict, unit="rad, m", example="{wrist: 0.1}"
+    )
+    velocities: dict[str, float] = key(
+        "Initial velocities of joints.", factory=dict, unit="rad/s, m/s", example="{shoulder: 1.0}"
+    )
 
 
 @dataclass(frozen=True)
 class Support:
     """What a body touches: a surface on a link, on the body of an earlier contact, or in the world."""
 
-    surface: Shape
-    link: str | None = None
-    material: str | None = None
+    surface: Shape = key("Its surface.", example="{sphere: 0.1}")
+    link: str | None = key("Link or body that has it; by default the world.", None, example="plate")
+    material: str | None = key("Material among ordinary objects.", None, example="rubber")
 
 
 @dataclass(frozen=True)
 class ContactPart:
     """One contact."""
 
-    on: Support
-    body: BodyPart
-    friction: float = 0.0
-    restitution: float = 0.0
+    on: Support = key("What the body touches.")
+    body: BodyPart = key("What touches it.")
+    friction: float = key("Coefficient of friction.", 0.0, low=0.0, infinite=True, example="0.4")
+    restitution: float = key("Part of an impact's impulse that is recovered.", 0.0, low=0.0, high=1.0, example="0.5")
 
     def base_name(self):
         """Link of the shape of a surface that stands in the world, among ordinary objects."""
         return f"{self.body.name}_base"
+
+
+@dataclass(frozen=True)
+class BaseContact:
+    """One body on one base."""
+
+    base: BasePart = key("What the body touches.")
+    body: BodyPart = key("What touches it.")
+    friction: float = key("Coefficient of friction.", 0.0, low=0.0, infinite=True, example="0.4")
+    restitution: float = key("Part of an impact's impulse that is recovered.", 0.0, low=0.0, high=1.0, example="0.5")
 
 
 @dataclass(frozen=True)
@@ -125,59 +146,23 @@ class SurfaceScene:
         return SceneError(f"{self.path}:{self.lines.get(key, 1)}: {key}: {message}")
 
 
-shape = record(Shape, {
-    "net": text,
-    "sphere": number(above=0.0),
-    "ellipsoid": vector(3),
-    "cylinder": number(above=0.0),
-    "torus": vector(2),
-    "plane": choice("xy"),
-    "side": choice("outer", "inner"),
-    "pose": pose,
-})  # fmt: skip
-_velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
-_base = record(
-    BasePart, {"name": text, "surface": shape, "pose": pose, "velocity": _velocity}, required=("name", "surface")
-)
-body_part = record(BodyPart, {
-    "name": text,
-    "surface": shape,
-    "mass": number(above=0.0),
-    "inertia": vector(3),
-    "com": vector(3),
-    "pose": pose,
-    "velocity": _velocity,
-    "start": choice("sliding", "rolling", "free"),
-    "material": text,
-}, required=("name", "surface", "mass"))  # fmt: skip
+@dataclass(frozen=True)
+class SurfaceFile:
+    """The keys of a scene of surfaces beside those of other scenes."""
+
+    surface_contact: BaseContact | None = key("One smooth body on one base.", None)
+    surface_contacts: tuple[ContactPart, ...] = key("Smooth bodies in contact, in a tree.", ())
+    model: ModelPart | None = key("The robot that carries the contacts.", None)
 
 
-def friction(reader, node, key):
-    """A coefficient, or .inf for a body that never slips."""
-    if isinstance(node, yaml.ScalarNode) and node.value.lower() in (".inf", "inf"):
-        return np.inf
-    return number(low=0.0)(reader, node, key)
-
-
-described(friction, oneOf=[number(low=0.0), {"enum": [".inf", "inf"]}])
-
-SETTINGS = {
-    "time_step": number(above=0.0, high=0.1),
-    "gravity": vector(3),
-    "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
-}
+KEYS = kinds(SurfaceFile)
+SETTINGS = {name: SCENE_KEYS[name] for name in ("time_step", "gravity", "rates")}
 ALONE = (*SETTINGS, "model", KEY, TREE_KEY)  #: keys of a scene without ordinary objects
-_laws = {"friction": friction, "restitution": number(low=0.0, high=1.0)}
 READERS = {
-    KEY: {**SETTINGS, KEY: record(dict, {"base": _base, "body": body_part, **_laws}, required=("base", "body"))},
+    KEY: {**SETTINGS, KEY: KEYS[KEY]},
     TREE_KEY: {
-        **{name: read for name, read in SCENE_READERS.items() if name not in ("preset", "sleep")},
-        **SETTINGS,
-        "model": record(ModelPart, {"urdf": text, "joints": named(number()), "velocities": named(number())}, ("urdf",)),
-        TREE_KEY: many(record(ContactPart, {
-            "on": record(Support, {"surface": shape, "link": text, "material": text}, ("surface",)), "body": body_part,
-            **_laws,
-        }, ("on", "body"))),
+        **{name: kind for name, kind in SCENE_KEYS.items() if name not in ("preset", "sleep")},
+        "model": KEYS["model"], TREE_KEY: KEYS[TREE_KEY],
     },
 }  # fmt: skip
 
@@ -190,7 +175,7 @@ def _kind(root):
 
 def is_surface_scene(path):
     """Whether a scene file has a key that makes it one of smooth surfaces."""
-    return _kind(open_scene(path, SCENE_READERS)[1]) is not None
+    return _kind(open_scene(path)[1]) is not None
 
 
 def load_surface_scene(path):
@@ -201,7 +186,7 @@ def load_surface_scene(path):
     SceneError
         As ``load_scene``.
     """
-    reader, root = open_scene(path, SCENE_READERS)
+    reader, root = open_scene(path)
     kind = _kind(root) or KEY
     present = {name.value: node for name, node in root.value} if isinstance(root, yaml.MappingNode) else {}
     objects = [name for name in ORDINARY if name in present]
@@ -213,8 +198,9 @@ def load_surface_scene(path):
     values = reader.mapping(root, "", readers, (kind,))
     contacts, place = values.pop(kind), {"path": reader.path, "lines": reader.lines}
     if kind == KEY:
-        values["base"] = base = contacts.pop("base")
-        contacts = [ContactPart(Support(base.surface, base.name), **contacts)]
+        values["base"] = base = contacts.base
+        on = Support(base.surface, base.name)
+        contacts = [ContactPart(on, contacts.body, contacts.friction, contacts.restitution)]
     elif objects:
         own = {name: values[name] for name in ALONE if name in values}
         shared = {name: value for name, value in values.items() if name != "model"}

@@ -82,7 +82,7 @@ def refuse_surfaces(scene: str | Path, option: str) -> None:
 
 def _follow(scene, options):
     """The same of a node."""
-    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.viewer.follower import Follower
 

@@ -12,7 +12,7 @@ from mb_contact.core.declare import allocate
 from mb_contact.core.worlds.store import Values, make_values_handle
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
-from mb_contact.model.scene_parts import SIZE_FACTORS
+from mb_contact.model.scene.bodies import SIZE_FACTORS
 from mb_contact.types import JOINT_NQ
 from mb_contact.worlds.lanes import Held
 

@@ -18,8 +18,7 @@ from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.worlds.run import refresh_worlds, reset_worlds, run_worlds
 from mb_contact.core.worlds.store import Store, make_store_handle
 from mb_contact.errors import InputError
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.simulation.results import State
 from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step
 from mb_contact.worlds.chosen import Chosen, numbers_of

@@ -14,8 +14,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.errors import SceneError
-from mb_contact.model.scene import Heights, Primitive, Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Heights, Primitive, Scene, load_scene
 from mb_contact.model.world import build_world
 from scenes.height_field_scenes import FIELD, FLAT, body, scene
 
@@ -102,11 +101,11 @@ def test_generators_stay_within_their_amplitude_and_repeat_by_seed(generator):
 
 WRONG = {
     "size: [2]": r":4: primitives\[0\].size: a height_field has size \[x, y\], got \[2.0\]",
-    "": r":5: primitives\[0\].heights: needs one of file, grid and generator, got none",
-    "grid: [[0, 1], [1]]": r":5: primitives\[0\].heights.grid\[1\]: must be 2 finite numbers",
+    "": r":5: primitives\[0\].heights: the key 'file' is missing; give file, grid or generator",
+    "grid: [[0, 1], [1]]": r":5: primitives\[0\].heights.grid\[1\]: must have 2 numbers, as the first row, got 1",
     "grid: [[0, 1]]": r":5: primitives\[0\].heights: a height field needs at least 2 rows of 2 heights, got 1 x 2",
     "grid: [[0, 1], [0, up]]": r":5: primitives\[0\].heights.grid\[1\]\[1\]: must be a number, got 'up'",
-    "grid: [[0, 1], [0, 1]], file: a.csv": "got file and grid",
+    "grid: [[0, 1], [0, 1]], file: a.csv": "has file and grid; keep one of them",
     "file: nowhere.csv": r":5: primitives\[0\].heights.file: .*nowhere.csv' does not exist",
     "file: a.txt": r"heights.file: 'a.txt': the format '.txt' is not read; formats: .npy, .csv, .png",
     "file: a.csv": r"heights.file: 'a.csv' is no .csv file of heights: ",
@@ -115,9 +114,9 @@ WRONG = {
     "file: colour.png": "only grey pictures of 8 or 16 bits",
     "file: short.png": "is no .png file of heights: it",
     "generator: dunes": "heights.generator: 'dunes' is not known; available: flat, ramp",
-    "generator: flat": "heights.resolution: is missing; generator flat needs it",
-    "generator: hills, resolution: 0.1, amplitude: 1": "heights.wavelength: is missing; generator hills needs it",
-    "generator: flat, resolution: 0.1, amplitude: 1": "heights.amplitude: belongs to no generator flat; leave it out",
+    "generator: flat": "heights.resolution: a height field of generator flat needs a resolution",
+    "generator: hills, resolution: 0.1, amplitude: 1": "heights.wavelength: a height field of generator hills needs",
+    "generator: flat, resolution: 0.1, amplitude: 1": "heights.amplitude: a height field of generator flat has no",
     "generator: flat, resolution: 1e-5": "a resolution of 1e-05 m makes 200000 x 150000 cells",
     "generator: flat, resolution: 0.1, seed: 1.5": "heights.seed: must be a whole number",
     "generator: flat, resolution: 0.1, sead: 1": r"heights.sead: unknown key \(did you mean 'seed'",
@@ -143,9 +142,9 @@ def test_wrong_heights_name_file_line_and_key(text, tmp_path):
 def test_a_field_is_welded_and_others_have_no_heights():
     with pytest.raises(SceneError, match="a height field has no mass and cannot be free; use base: weld"):
         build_world(Scene(primitives=(replace(FIELD, base="free", material=None),)))
-    with pytest.raises(SceneError, match="only a height_field has heights"):
+    with pytest.raises(SceneError, match="has no heights; leave it out, or set shape: height_field"):
         build_world(Scene(primitives=(Primitive("ball", "sphere", (0.1,), heights=FLAT),)))
-    with pytest.raises(SceneError, match="a height field needs heights"):
+    with pytest.raises(SceneError, match="a primitive of shape height_field needs heights; add heights: {generator"):
         build_world(Scene(primitives=(Primitive("ground", "height_field", (1.0, 1.0)),)))
 
 

@@ -228,13 +228,13 @@ def test_a_mesh_as_an_object_of_a_scene(tmp_path):
     np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(world.tree.inertia[0], solid(SHAPE_BOX, np.array([0.05, 0.1, 0.15]), 3.0), atol=1e-8)
     assert world.geoms.kind[0] == SHAPE_CONVEX and len(world.geoms.vertices) == 8
-    with pytest.raises(SceneError, match=r"hull_vertices: must be from 4 to 4095, got 5000"):
+    with pytest.raises(SceneError, match=r"hull_vertices: must be a whole number from 4 to 4095, got 5000"):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(path), hull_vertices=5000),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh="gone.stl"),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a mesh needs the address of its file"):
         build_world(Scene(primitives=(Primitive("block", "mesh"),)))
-    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: only a mesh has a file"):
+    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a primitive of shape .* has no mesh; leave it out"):
         build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), mesh="a.stl"),)))
 
 
@@ -247,7 +247,7 @@ def test_a_mesh_in_convex_pieces_of_the_users_own(tmp_path):
     np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
     with pytest.raises(SceneError, match=r"primitives\[0\].pieces\[1\]: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", pieces=(str(first), "gone.stl")),)))
-    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: stands beside pieces; keep one of them"):
+    with pytest.raises(SceneError, match=r"primitives\[0\]: has both mesh and pieces; keep one of them"):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(first), pieces=(str(first),)),)))
-    with pytest.raises(SceneError, match=r"primitives\[0\].pieces: only a mesh has a file"):
+    with pytest.raises(SceneError, match=r"primitives\[0\].pieces: a primitive of shape .* has no pieces"):
         build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), pieces=("a.stl",)),)))

@@ -9,8 +9,7 @@ import pytest
 
 from mb_contact.errors import ModelError, SceneError
 from mb_contact.model import Scene, SceneModel, build_world
-from mb_contact.model.scene import CollisionFilters
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import CollisionFilters, load_scene
 from scenes.urdf_text import SOLID, joint, link, robot
 
 BALL = '<collision><geometry><sphere radius="0.1"/></geometry>{}</collision>'

@@ -15,8 +15,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.errors import CommunicationError
-from mb_contact.model.scene import Actuator, Scene, SceneModel
-from mb_contact.model.scene_parts import Motion
+from mb_contact.model.scene import Actuator, Motion, Scene, SceneModel
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.embedded.messages import message_class

@@ -8,16 +8,15 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import yaml
 
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import load_scene
 from mb_contact.model.world import build_world
-from mb_contact.ros.launch_arguments import ARGUMENTS, has_joints, write_rviz, write_scene
+from mb_contact.ros.launch_arguments import ARGUMENTS, has_joints, parameters_of, write_rviz, write_scene
 from paths import ROOT
 
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
@@ -62,11 +61,16 @@ def test_the_node_knows_what_the_launch_files_set():
     from mb_contact.ros.main import add_run_arguments
     from mb_contact.ros.options import NodeOptions
 
-    tree = ast.parse((ROOT / "mb_contact" / "ros" / "launching.py").read_text(encoding="utf-8"))
-    (function,) = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "_simulator"]
-    dictionaries = [n for n in ast.walk(function) if isinstance(n, ast.Dict)]
-    names = {key.value for dictionary in dictionaries for key in dictionary.keys}
-    assert len(names) >= 4 and names <= {f.name for f in fields(NodeOptions)}
+    given = {name: default for name, (default, _) in ARGUMENTS.items()}
+    parameters = parameters_of({**given, "lockstep": "True", "paused": "1", "frame_prefix": "left/"}.get)
+    assert parameters == {
+        "lockstep": True, "start_paused": True, "frame_prefix": "left/", "real_time_factor": 1.0, "clock_rate": 1000.0
+    }  # fmt: skip
+    NodeOptions(**parameters).checked()
+    assert parameters_of(dict.fromkeys(ARGUMENTS, "").get) == {}  # what is empty is left to the parameter file
+    for name, wrong in (("paused", "perhaps"), ("clock_rate", "fast")):
+        with pytest.raises(RuntimeError, match=f"{name}:={wrong} must be"):
+            parameters_of({**given, "lockstep": "false", name: wrong}.get)
     parser = argparse.ArgumentParser()
     add_run_arguments(parser)
     for option in ("--record", "--duration", "--backend"):

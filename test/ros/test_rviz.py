@@ -14,7 +14,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.ros.outputs.robot import Description
 from mb_contact.ros.rviz import NAMED, configuration

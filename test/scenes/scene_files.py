@@ -103,7 +103,9 @@ WRONG = {
     ),
     "no size": ("    size: 0.1\n", "", r":15: primitives\[0\].size: a sphere has size"),
     "negative size": ("size: 0.1", "size: [-1]", r":17: primitives\[0\].size\[0\]: must be greater than 0"),
-    "free without mass": ("    mass: 2\n", "", r":15: primitives\[0\].mass: a free body needs a mass"),
+    "free without mass": (
+        "    mass: 2\n", "", r":15: primitives\[0\].mass: a primitive of base free needs a mass; add mass: 2.0"
+    ),
     "zero mass": ("mass: 2", "mass: 0", r":19: primitives\[0\].mass: must be greater than 0"),
     "free plane": (
         "shape: plane",

@@ -25,8 +25,8 @@ surface_contact:
 """
 WRONG = {
     "unknown key": ("friction: 0.4", "fiction: 0.4", r":4: surface_contact.fiction: unknown key"),
-    "two shapes": ("{sphere: 0.1}", "{sphere: 0.1, cylinder: 1}", r":12: .*body.surface: needs exactly one of"),
-    "no shape": ("{sphere: 0.1}", "{side: outer}", r":12: .*body.surface: needs exactly one of"),
+    "two shapes": ("{sphere: 0.1}", "{sphere: 0.1, cylinder: 1}", r":12: .*body.surface: has sphere and cylinder"),
+    "no shape": ("{sphere: 0.1}", "{side: outer}", r":12: .*body.surface: the key 'net' is missing; give net, sphere"),
     "no inertia": ("    inertia: [0.008, 0.008, 0.008]\n", "", r"'inertia' is missing"),
     "bad inertia": ("[0.008, 0.008, 0.008]", "[0.008, 0.008, -1]", r":10: .*inertia must be symmetric"),
     "no net": ("{sphere: 0.1}", "{net: nowhere.yaml}", r":12: .*net"),

@@ -381,11 +381,11 @@ def test_what_cannot_be_asked_is_refused_and_changes_nothing():
 @pytest.mark.parametrize(
     "kind, gains, scene, words",
     [
-        ("servo", {}, {}, "available: effort, velocity, position"), ("position", {}, {}, "needs it above zero"),
-        ("velocity", {"damping": 1.0, "stiffness": 1.0}, {}, "a velocity actuator has none"),
-        ("effort", {"damping": 1.0}, {}, "an? effort actuator has none"),
+        ("servo", {}, {}, "available: effort, velocity, position"), ("position", {}, {}, "needs a stiffness; add"),
+        ("velocity", {"damping": 1.0, "stiffness": 1.0}, {}, "an actuator of kind velocity has no stiffness"),
+        ("effort", {"damping": 1.0}, {}, "an actuator of kind effort has no damping"),
         ("position", {"stiffness": -1.0}, {}, "stiffness"), ("effort", {"series_damping": 1.0}, {}, "series_stiffness"),
-        ("effort", {"series_stiffness": 1.0}, {}, "needs inertia"),
+        ("effort", {"series_stiffness": 1.0}, {}, "without a rotor_inertia above zero"),
     ],
 )
 def test_scenes_that_make_no_sense_are_refused(kind, gains, scene, words):

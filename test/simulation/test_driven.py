@@ -19,12 +19,12 @@ from mb_contact.model.scene import (
     Gear,
     JointProperties,
     Material,
+    Motion,
     Pose,
     Primitive,
     Scene,
     SceneModel,
 )
-from mb_contact.model.scene_parts import Motion
 from scenes.loop_cases import bar, four_bar, four_bar_joints, hinge
 
 DT, G, MASS = 1e-3, 9.81, 2.0
@@ -290,7 +290,7 @@ FOUR = four_bar("axis", 0.5, 0.0)
 
 
 @pytest.mark.parametrize("motion, message", [
-    ({"joint": "crank_joint", "closure": "c"}, "either a joint or the name of a loop closure"),
+    ({"joint": "crank_joint", "closure": "c"}, "has both joint and closure; keep one of them"),
     ({"joint": "knee"}, "no joint is called 'knee'"),
     ({"closure": "grip", "displacements": ((0, 0, 0), (0, 0, 1)), "times": (0, 1)}, "no loop closure, or more"),
     ({"joint": "crank_joint", "times": (0.0, 1.0)}, "no values to go with them"),
@@ -312,7 +312,7 @@ def test_motions_that_make_no_sense_are_refused(motion, message):
 @pytest.mark.parametrize("key, value", [("integrator", "rk4"), ("collision_scheme", "event")])
 def test_motions_need_time_stepping_by_euler(key, value):
     motion = Motion(joint="crank_joint")
-    with pytest.raises(mb.SceneError, match="motions need"):
+    with pytest.raises(mb.SceneError, match=f"motions: needs {key}"):
         mb.Simulator(replace(FOUR, motions=(motion,), **{key: value}))
 
 

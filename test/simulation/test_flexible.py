@@ -264,7 +264,7 @@ def test_many_worlds_move_as_one():
 
 
 @pytest.mark.parametrize(("settings", "message"), [
-    ({"integrator": "midpoint"}, "cannot be used with flexible links"),
+    ({"integrator": "midpoint"}, "flexible_links: needs integrator semi_implicit_euler, rk4 or adaptive, got midpoint"),
     ({"solver": "lemke"}, "rigid bodies only"),
 ])  # fmt: skip
 def test_what_cannot_be_used_with_flexible_links_is_refused(settings, message):
@@ -280,13 +280,13 @@ def test_rk4_is_refused_where_it_would_blow_up():
 
 
 @pytest.mark.parametrize(("spec", "message"), [
-    (mb.model.FlexibleLink(), "either a beam or a file"),
+    (mb.model.FlexibleLink(), "give beam or file"),
     (flexible(section="plate"), "'plate' is not known"),
     (flexible(size=(0.1,)), "size \\[width, height\\]"),
     (flexible(up=(1.0, 0.0, 0.0)), "along the beam"),
     (flexible(modes=11), "from 1 to 10"),
-    (flexible(motions=("sway",)), "got sway"),
-    (flexible(root="free", static_modes=True), "no static modes"),
+    (flexible(motions=("sway",)), "'sway' is not known"),
+    (flexible(root="free", static_modes=True), "of root free has no static_modes; leave it out, or set root: clamped"),
 ])  # fmt: skip
 def test_wrong_flexible_links_are_refused(spec, message):
     with pytest.raises(SceneError, match=message):

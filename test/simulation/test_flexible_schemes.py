@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.scene_parts import Motion
+from mb_contact.model.scene import Motion
 from scenes.flexible_robots import DENSITY, YOUNG, joint, strip
 
 LENGTH, WIDTH, HEIGHT = 0.5, 0.02, 0.004

@@ -24,7 +24,7 @@ from mb_contact.model.scene import (
     Scene,
     SceneModel,
 )
-from mb_contact.model.sensors import Sensor
+from mb_contact.model.scene.sensors import Sensor
 
 LINK = '<link name="{0}"><inertial><origin xyz="{1}"/><mass value="{2}"/><inertia ixx="{3}" iyy="{4}" izz="{5}" ' \
     'ixy="0.0001" ixz="0" iyz="-0.00005"/></inertial>{6}</link>'  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
-from mb_contact.model.sensors import Pad, Sensor
+from mb_contact.model.scene.sensors import Pad, Sensor
 
 G = 9.81
 
@@ -140,13 +140,13 @@ def test_nothing_is_felt_before_a_step_and_after_going_back():
 
 
 @pytest.mark.parametrize("sensor, options, message", [
-    (Sensor("a", "tactile", link="table"), {}, "a sensor of kind tactile needs one"),
+    (Sensor("a", "tactile", link="table"), {}, "a sensor of kind tactile needs a pad; add pad"),
     (Sensor("a", "tactile", link="table", pad=Pad("+w")), {}, r"'\+w' is not known"),
-    (Sensor("a", "tactile", link="table", pad=Pad(cells=(0, 3))), {}, "must be two whole numbers"),
+    (Sensor("a", "tactile", link="table", pad=Pad(cells=(0, 3))), {}, r"pad.cells\[0\]: must be a whole number from 1"),
     (Sensor("a", "tactile", link="table", pad=Pad(geometry="lid")), {}, "needs the name of one box of 'table'"),
     (Sensor("a", "tactile", link="ground", pad=Pad()), {}, "its boxes: none"),
     (Sensor("a", "contact", link="table", partner="nose"), {}, "there is no 'nose'"),
-    (Sensor("a", "contact", link="table", partner="left"), {"collision_scheme": "event"}, "need collision_scheme"),
+    (Sensor("a", "contact", link="table", partner="left"), {"collision_scheme": "event"}, "partner: needs coll"),
 ])  # fmt: skip
 def test_impossible_ones_are_refused(sensor, options, message):
     with pytest.raises(mb.SceneError, match=message):

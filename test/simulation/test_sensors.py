@@ -11,7 +11,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Closure, Gear, Ground, JointProperties, Pose, Primitive, Scene, SceneModel
-from mb_contact.model.sensors import Sensor
+from mb_contact.model.scene.sensors import Sensor
 from mb_contact.simulation import Sensors
 from scenes.loop_cases import bar, four_bar, hinge
 
@@ -178,12 +178,12 @@ def test_two_sensors_share_neither_topic_nor_frame(first, second, message):
 
 @pytest.mark.parametrize("sensor, message", [
     (Sensor("a", "radar"), "'radar' is not known; available: imu, force_torque, encoder"),
-    (Sensor("a", "imu"), "a sensor of kind imu needs one"),
+    (Sensor("a", "imu"), "a sensor of kind imu needs a link; add link: tool"),
     (Sensor("", "imu", link="tip"), "is empty or used twice"),
-    (Sensor("a", "imu", link="tip", joint="turn"), "a sensor of kind imu has none"),
-    (Sensor("a", "encoder", pose=Pose()), "a sensor of kind encoder has none"),
+    (Sensor("a", "imu", link="tip", joint="turn"), "a sensor of kind imu has no joint; .* kind: force_torque"),
+    (Sensor("a", "encoder", pose=Pose()), "a sensor of kind encoder has no pose"),
     (Sensor("a", "imu", link="tip", noise=(-1.0, 0.0)), "noise"),
-    (Sensor("a", "imu", link="tip", resolution=0.1), "only an encoder has one"),
+    (Sensor("a", "imu", link="tip", resolution=0.1), "has no resolution; leave it out, or set kind: encoder"),
     (Sensor("a", "imu", link="tip", seed=-1), "whole number"),
     (Sensor("a", "imu", link="nose"), "there is no 'nose'"),
     (Sensor("a", "force_torque", joint="knee"), "there is no 'knee'; known are mount, turn"),

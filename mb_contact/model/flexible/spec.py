@@ -1,102 +1,20 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a scene says of a flexible link, and the body in modes that it means."""
+"""The body in modes that a beam of a scene means."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.polynomial import legendre
 
 from mb_contact.checks import Floats
-from mb_contact.model.flexible.beams import MOTIONS, QUADRATURE, BeamMaterial, BeamModes, beam_modes, section
+from mb_contact.model.flexible.beams import QUADRATURE, BeamMaterial, BeamModes, beam_modes, section
 from mb_contact.model.flexible.modal import ModalBody, fixed_at, normal_modes
+from mb_contact.model.scene import Beam
 
 POISSON = 0.3  #: where no shear modulus is given
 TOL_PLACE = 1e-6  #: how far from a node of a modal file something may be attached, relative to the body's size
-
-
-@dataclass(frozen=True)
-class Beam:
-    """A straight uniform beam from ``start`` to ``end`` in the axes of its link.
-
-    ``size`` of a rectangle is its width and its height, which lies along ``up``; of a circle its radius, of a tube the
-    outer and the inner radius [m].
-
-    Examples
-    --------
-    >>> rod = mb.model.Beam(end=(0.5, 0.0, 0.0), section="circle", size=(0.002,), young_modulus=2e11, density=7800.0)
-    >>> rod.modes, rod.theory
-    (4, 'euler_bernoulli')
-    """
-
-    end: tuple[float, float, float]  #: [m]
-    section: str  #: rectangle, circle or tube
-    size: tuple[float, ...]
-    young_modulus: float  #: [Pa]
-    start: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: [m]
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)  #: direction of the section's z, made square to the axis
-    shear_modulus: float | None = None  #: [Pa]; by default that of Poisson's ratio 0.3
-    density: float | None = None  #: [kg/m^3]; by default the mass of the link's <inertial> over the beam's volume
-    theory: str = "euler_bernoulli"  #: or timoshenko
-    root: str | None = None  #: clamped or free; by default clamped where a joint holds the link, free where none does
-    modes: int = 4
-    motions: tuple[str, ...] = MOTIONS  #: of which the modes are those of the lowest frequencies
-    static_modes: bool = False  #: also the deflections under a force and a moment at the end
-    stiffening: bool = True  #: the shortening of a bent beam counts: axial forces stiffen it or make it buckle
-
-    @property
-    def length(self) -> float:
-        """Length [m].
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> mb.model.Beam((0.3, 0.4, 0.0), "circle", (0.01,), 2e11, density=7800.0).length
-        0.5
-        """
-        return float(np.linalg.norm(np.subtract(self.end, self.start)))
-
-    def axes(self) -> Floats:
-        """Axes of the beam in those of the link.
-
-        Returns
-        -------
-        ndarray (3, 3)
-            Columns x along the beam, y and z those of the section.
-
-        Examples
-        --------
-        >>> mb.model.Beam((0.5, 0.0, 0.0), "circle", (0.01,), 2e11, density=7800.0).axes()
-        array([[1., 0., 0.],
-               [0., 1., 0.],
-               [0., 0., 1.]])
-        """
-        x = np.subtract(self.end, self.start) / self.length
-        z = np.array(self.up) - (x @ np.array(self.up)) * x
-        z /= np.linalg.norm(z)
-        return np.column_stack([x, np.cross(z, x), z])
-
-
-@dataclass(frozen=True)
-class FlexibleLink:
-    """A link of a robot that deforms in modes: a beam, or a body whose modes stand in a file.
-
-    Examples
-    --------
-    >>> rod = mb.model.Beam(end=(0.5, 0.0, 0.0), section="circle", size=(0.002,), young_modulus=2e11, density=7800.0)
-    >>> mb.model.FlexibleLink(beam=rod, damping_ratio=0.01).nodes
-    {}
-    """
-
-    beam: Beam | None = None
-    file: str | None = None  #: of modal data, YAML or npz (docs/flexible.md), relative to the scene's
-    damping_ratio: float = 0.0  #: of every mode with the link's frame held, relative to critical damping
-    nodes: dict[str, tuple[float, float, float]] = field(default_factory=dict)  #: frames LINK/NAME at these places [m]
 
 
 def beam_body(beam: Beam, mass: float, places: Sequence[Floats], held: Floats | None) -> tuple[ModalBody, Floats]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.model.mjcf.compiled import HFIELD, MESH, PLANE, Compiled, Names
-from mb_contact.model.scene_parts import CollisionFilters, Material, MaterialPair, ModelMaterials
+from mb_contact.model.scene import CollisionFilters, Material, MaterialPair, ModelMaterials
 
 SAME = 1e-12  #: coefficients whose relative difference is below it are one
 

@@ -14,8 +14,7 @@ from mb_contact.model.mjcf.elements import number, numbers
 from mb_contact.model.mjcf.export_contacts import ContactWriter
 from mb_contact.model.mjcf.export_shapes import ShapeWriter
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import World, build_world
 from mb_contact.types import (
     CLOSURE_AXIS,

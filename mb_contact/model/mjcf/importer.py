@@ -15,9 +15,7 @@ from mb_contact.model.mjcf.losses import losses
 from mb_contact.model.mjcf.sensors import sensors
 from mb_contact.model.mjcf.shapes import Shapes
 from mb_contact.model.mjcf.tree import Robot, write_robots
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_parts import CollisionFilters, SceneModel
-from mb_contact.model.scene_writer import save_scene
+from mb_contact.model.scene import CollisionFilters, Scene, SceneModel, save_scene
 from mb_contact.model.world import build_world
 
 RK4 = 1  #: mjtIntegrator

@@ -12,7 +12,7 @@ import numpy as np
 from mb_contact.errors import InputError
 from mb_contact.model.mjcf.compiled import BALL, FREE, HINGE, SITE, SLIDE, Compiled
 from mb_contact.model.mjcf.elements import pose_of
-from mb_contact.model.scene_parts import Actuator, Closure, Gear, JointProperties, Pose, Velocity
+from mb_contact.model.scene import Actuator, Closure, Gear, JointProperties, Pose, Velocity
 
 TRN_JOINT, TRN_JOINTINPARENT = 0, 1  #: mjtTrn
 FIXED, NO_BIAS, AFFINE = 0, 0, 1  #: mjtGain; mjtBias

@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.model.mjcf.compiled import HINGE, SITE, SLIDE, Compiled, Names
-from mb_contact.model.sensors import Sensor
+from mb_contact.model.scene.sensors import Sensor
 
 ACCELEROMETER, GYRO, JOINTPOS, JOINTVEL = 1, 3, 9, 10  #: mjtSensor
 

@@ -26,7 +26,7 @@ from mb_contact.model.mjcf.compiled import (
 from mb_contact.model.mjcf.contact import Contacts
 from mb_contact.model.mjcf.elements import number, numbers, origin
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.model.scene_parts import Heights, Pose, Primitive
+from mb_contact.model.scene import Heights, Pose, Primitive
 
 DRAWN_GROUPS = 3  #: MuJoCo's viewer draws the groups below it
 SHAPES = {SPHERE: "sphere", CAPSULE: "capsule", CYLINDER: "cylinder", BOX: "box", ELLIPSOID: "ellipsoid"}

@@ -26,8 +26,7 @@ from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.model.model import tree_poses
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.solvers.blocks import polyhedral, row_layout

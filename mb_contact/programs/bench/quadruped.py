@@ -21,8 +21,7 @@ from mb_contact.checks import as_choice
 from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.scene import Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene, load_scene
 from mb_contact.programs.bench.grasp import DIRECTIONS, FRICTION
 from mb_contact.programs.bench.quadruped_picture import draw
 from mb_contact.programs.bench.soles import with_soles_on_tiles

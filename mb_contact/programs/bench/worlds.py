@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
-from mb_contact.model.scene import Ground, Pose, Primitive, Scene
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Ground, Pose, Primitive, Scene, load_scene
 from mb_contact.programs.bench.legged import DRIVEN, legged_scene
 from mb_contact.programs.bench.step import Lift
 from mb_contact.simulation.simulator import Simulator

@@ -27,7 +27,7 @@ from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.topics import Publisher, Subscription
 from mb_contact.ros.embedded.waiting import Waiter
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
-from mb_contact.ros.parameters import Description
+from mb_contact.ros.parameters import Option
 from mb_contact.ros.qos import QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
@@ -81,10 +81,10 @@ class EmbeddedNode:
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
-        about = Description("serve ~/get_type_description")
+        about = Option("serve ~/get_type_description")
         if self.declare_parameter("start_type_description_service", True, about).value:
             self._types = TypeDescriptions(self)
-        about = Description("take the time of get_clock() from /clock", live=True)
+        about = Option("take the time of get_clock() from /clock", live=True)
         self._follow_clock(self.declare_parameter("use_sim_time", False, about).value)
         self.add_on_set_parameters_callback(self._on_use_sim_time)
         self._silent = False
@@ -115,7 +115,7 @@ class EmbeddedNode:
     def declare_parameter(self, name: str, value: Any = None, descriptor: Any = None) -> Any:
         """Declare a parameter; overrides from the command line win.  Returns it (``.value``).
 
-        ``descriptor`` is a :class:`~mb_contact.ros.parameters.Description`; without one it is read only.
+        ``descriptor`` is a :class:`~mb_contact.ros.parameters.Option`; without one it is read only.
         """
         return self._parameters.declare(name, value, descriptor)
 
@@ -185,7 +185,7 @@ class EmbeddedNode:
                 continue  # a parameter that nobody has given would only hide the others in a list
             values[policy] = value
             if self._parameters.find(name) is None:
-                about = Description(f"quality of service: {policy} of the {kind} of {topic}")
+                about = Option(f"quality of service: {policy} of the {kind} of {topic}")
                 self._parameters.declare(name, default, about)
         return overridden(qos, values, prefix)
 

@@ -15,7 +15,7 @@ import numpy as np
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import message_class
 from mb_contact.ros.names import snake_case
-from mb_contact.ros.parameters import Description
+from mb_contact.ros.parameters import Option
 from mb_contact.ros.qos import QoS
 
 EVENTS = QoS(depth=1000)  #: /parameter_events
@@ -104,7 +104,7 @@ class Parameters:
         value = self._overrides.get(name, default)
         if default is not None and value is not default:
             value = converted(name, value, default)
-        description = description or Description()
+        description = description or Option()
         reason = description.reason_against(name, value)
         if reason:
             raise CommunicationError(reason)
@@ -238,7 +238,7 @@ class ParameterServices:
             return descriptor
         about = parameter.description
         descriptor.type = type_code(parameter.value)
-        descriptor.description, descriptor.additional_constraints = about.text, about.constraints
+        descriptor.description, descriptor.additional_constraints = about.told, about.constraints
         descriptor.read_only = not about.live
         if about.low is not None and isinstance(parameter.value, float):
             span = message_class("rcl_interfaces/msg/FloatingPointRange")()

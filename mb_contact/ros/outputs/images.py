@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mb_contact.model.sensors import Image, Scan
+from mb_contact.model.scene.sensors import Image, Scan
 
 _BYTES = {"32FC1": 4, "rgb8": 3}  #: of a pixel
 _FLOAT32 = 7  #: sensor_msgs/PointField

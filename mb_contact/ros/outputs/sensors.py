@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.model.sensors import RAYS
+from mb_contact.model.scene.sensors import RAYS
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.outputs import images
 from mb_contact.ros.outputs.arrays import wanted

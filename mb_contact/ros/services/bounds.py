@@ -10,8 +10,8 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.collision.overlap import CORNERS, Volume, box_around, overlaps
-from mb_contact.model.places import is_box, is_hull
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene.places import is_box, is_hull
 from mb_contact.ros.outputs.fields import filled
 from mb_contact.ros.services.common import refuse_if
 from mb_contact.types import WORLD

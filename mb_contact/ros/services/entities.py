@@ -10,8 +10,8 @@ import numpy as np
 
 from mb_contact.checks import shorten
 from mb_contact.errors import InputError
-from mb_contact.model.places import CATEGORIES, EntityInfo
 from mb_contact.model.scene import Pose, Scene
+from mb_contact.model.scene.places import CATEGORIES, EntityInfo
 from mb_contact.ros.outputs.fields import put, put_stamp
 from mb_contact.ros.services.bounds import extent, fill_bounds, reaches, volume_of
 from mb_contact.ros.services.common import Group, Refusal, refuse_if, tags_match
@@ -34,7 +34,7 @@ class Entity:
     links : tuple of str
         All of it.
     category : str
-        One of :data:`~mb_contact.model.places.CATEGORIES`.
+        One of :data:`~mb_contact.model.scene.places.CATEGORIES`.
     """
 
     link: str

@@ -200,13 +200,13 @@ class WorldServices(Group):
 
 def heading_of(path: Path) -> Heading | None:
     """What a file says of itself; None where it is no scene."""
-    from mb_contact.model.scene_yaml import SCENE_READERS
+    from mb_contact.model.scene.reader import SCENE_KEYS
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     try:
         text = path.read_text(encoding="utf-8")
         words = yaml.load(text, Loader=_LOADER)
-        if not isinstance(words, dict) or not (words.keys() <= SCENE_READERS.keys() or is_surface_scene(path)):
+        if not isinstance(words, dict) or not (words.keys() <= SCENE_KEYS.keys() or is_surface_scene(path)):
             return None
     except (OSError, ValueError, yaml.YAMLError, MbContactError, RecursionError):
         return None

@@ -14,8 +14,7 @@ import mb_contact as mb
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
-from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity, check_scene
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.state import BodyState
 from mb_contact.studies.running_scene import posed_problem
@@ -353,7 +352,7 @@ def test_scene_file(tmp_path):
         ("kind: distance", "kind: weld", r"loop_closures\[0\].length: a closure of kind weld has no length"),
         ("length: 1.0", "length: 0", r"loop_closures\[0\].length: must be greater than 0"),
         ("link_b: b,", "", r"loop_closures\[0\]: the key 'link_b' is missing"),
-        ("loop_closures:", "drift_rate: 1.5\nloop_closures:", r"drift_rate: must be at most 0.99, got 1.5"),
+        ("loop_closures:", "drift_rate: 1.5\nloop_closures:", r"drift_rate: must be below 1, got 1.5"),
         ("loop_closures:", "drift_control: none\nloop_closures:", r"drift_control: 'none' is not known; available:"),
     ],
 )
@@ -367,7 +366,7 @@ def test_scene_errors_name_place_and_remedy(tmp_path, old, new, message):
 def test_python_scenes_are_checked_too():
     with pytest.raises(mb.SceneError, match="must be below 1"):
         check_scene(Scene(drift_rate=1.0))
-    with pytest.raises(mb.SceneError, match=r"loop_closures\[0\].pose_a.position: must be 3 finite numbers"):
+    with pytest.raises(mb.SceneError, match=r"loop_closures\[0\].pose_a.position.*: must be"):
         check_scene(Scene(loop_closures=(Closure("point", "a", "b", Pose((0.0, np.nan, 0.0))),)))
 
 

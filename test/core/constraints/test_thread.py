@@ -188,11 +188,11 @@ def test_the_operational_space_knows_the_thread_until_it_is_off():
 @pytest.mark.parametrize(
     "closure, message",
     [
-        (Closure("screw", "nut", "world"), "pitch: a screw needs a pitch"),
-        (Closure("screw", "nut", "world", pitch=0.0), "pitch: a screw needs a pitch"),
-        (Closure("axis", "nut", "world", pitch=0.1), "pitch: a closure of kind axis has none"),
-        (Closure("axis", "nut", "world", end=0.1), "end: a closure of kind axis has none"),
-        (Closure("point", "nut", "world", friction=0.1), "friction: a closure of kind point has none"),
+        (Closure("screw", "nut", "world"), "pitch: a closure of kind screw needs a pitch"),
+        (Closure("screw", "nut", "world", pitch=0.0), "pitch: must not be zero"),
+        (Closure("axis", "nut", "world", pitch=0.1), "pitch: a closure of kind axis has no pitch"),
+        (Closure("axis", "nut", "world", end=0.1), "end: a closure of kind axis has no end"),
+        (Closure("point", "nut", "world", friction=0.1), "friction: a closure of kind point has no friction"),
         (Closure("screw", "nut", "world", pitch=0.1, friction=-1.0), "friction"),
         (Closure("screw", "nut", "world", pitch=0.1, end=-0.01), "end: 'nut' starts 0 m along the thread"),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import load_scene
 from mb_contact.model.visuals import shape_visuals
 from mb_contact.model.world import build_world
 from mb_contact.ros.embedded.messages import message_class, serialize

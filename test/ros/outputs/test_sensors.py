@@ -12,7 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Pose, Primitive, Scene, SceneModel
-from mb_contact.model.sensors import Image, Sensor
+from mb_contact.model.scene.sensors import Image, Sensor
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.qos import COMMAND_LOCKSTEP, QoS
 from ros.support import JOINT_STATE, TRIGGER, Session

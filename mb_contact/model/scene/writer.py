@@ -3,19 +3,18 @@
 
 """Scene to scene YAML: what differs from the defaults, under the keys that the reader knows."""
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from mb_contact.model.scene import Actuator, Material, Scene
-
-NOT_WRITTEN = ("path", "lines")  #: where a scene came from
+from mb_contact.keys.declaration import declared
+from mb_contact.model.scene.records import Scene
 
 
 def save_scene(scene: Scene, path: str | Path, comments: tuple[str, ...] = ()) -> None:
-    """Write a scene file that :func:`~mb_contact.model.scene_yaml.load_scene` reads as the same scene.
+    """Write a scene file that :func:`~mb_contact.model.load_scene` reads as the same scene.
 
     Parameters
     ----------
@@ -68,11 +67,7 @@ _Dumper.add_representer(dict, _mapping)
 def _plain(value: Any) -> Any:
     """Dataclasses as mappings of what differs from their defaults, tuples as lists, numbers as Python's."""
     if is_dataclass(value):
-        return {
-            entry.name: _plain(getattr(value, entry.name))
-            for entry in fields(value)
-            if entry.name not in NOT_WRITTEN and (_needed(value, entry.name) or not _is_default(value, entry))
-        }
+        return {name: _plain(getattr(value, name)) for name in _written(value)}
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -80,16 +75,19 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _needed(owner: Any, name: str) -> bool:
-    """Whether the reader asks for a key that has a default in Python."""
-    rough = isinstance(owner, Material) and owner.anisotropic_friction is None
-    return isinstance(owner, Actuator) and name == "kind" or rough and name == "friction"
+def _written(record: Any) -> list[str]:
+    """Keys that the file of a record needs: what files have to say, and what would be something else without."""
+    cls: Any = type(record)
+    names = {name: about.required or _differs(record, name) for name, about in declared(cls).items()}
+    for group in getattr(record, "ONE_OF", ()):
+        names[group[0]] |= not any(names[name] for name in group)
+    return [name for name, needed in names.items() if needed]
 
 
-def _is_default(owner: Any, entry: Any) -> bool:
-    value = getattr(owner, entry.name)
-    if entry.default_factory is not MISSING:
-        return bool(value == entry.default_factory())
-    if entry.name == "friction_model" and isinstance(owner, Scene):
-        return bool(value == Scene(solver=owner.solver).friction_model)
-    return entry.default is not MISSING and bool(value == entry.default)
+def _differs(record: Any, name: str) -> bool:
+    """Whether a key has another value than it had if it were left out, where what is left out may hang on others."""
+    cls: Any = type(record)
+    value, default = getattr(record, name), declared(cls)[name].default
+    if default is MISSING or value != default:
+        return default is MISSING or bool(getattr(replace(record, **{name: default}), name) != value)
+    return False

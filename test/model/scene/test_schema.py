@@ -10,8 +10,7 @@ import json
 import pytest
 import yaml
 
-from mb_contact.model.scene_schema import schema_of, schema_text
-from mb_contact.model.yaml_reader import number
+from mb_contact.model.scene.schema import schema_text
 from mb_contact.surfaces import scene_schema
 from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import CONFIG, SCENES, SURFACE_SCENES
@@ -50,7 +49,7 @@ def validator():
 
 
 def test_the_published_schema_is_that_of_the_readers():
-    message = "python -m mb_contact.model.scene_schema > config/scene.schema.json"
+    message = "python -m mb_contact.model.scene.schema > config/scene.schema.json"
     assert (CONFIG / "scene.schema.json").read_text() == schema_text(), message
 
 
@@ -100,9 +99,3 @@ def test_every_key_passes(validator):
 def test_what_the_readers_refuse_an_editor_marks(case, validator):
     old, new, _ = WRONG[case]
     assert not validator.is_valid(plain(GOOD.replace(old, new, 1)))
-
-
-def test_a_reader_without_schema_is_noticed():
-    assert schema_of(number(low=0.0, high=2.0)) == {"type": "number", "minimum": 0.0, "maximum": 2.0}
-    with pytest.raises(TypeError, match="lambda.* needs a schema"):
-        schema_of(lambda reader, node, key: None)

@@ -11,8 +11,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model import Ground, Material, Pose, Primitive, Velocity, preset
-from mb_contact.model.presets import PRESETS
-from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.scene import check_scene
+from mb_contact.model.scene.presets import PRESETS
 
 BALL = "primitives:\n  - {name: ball, shape: sphere, size: [0.1], base: free, mass: 1.0}\n"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mb_contact.model.hulls import convex_hull
-from mb_contact.model.places import is_hull
+from mb_contact.model.scene.places import is_hull
 
 
 @pytest.mark.parametrize("corners, good", [

@@ -1,0 +1,113 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Materials of a scene, what two of them have together, and which links may touch."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mb_contact.keys.declaration import key
+
+DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
+
+#: Friction models that know impacts with restitution; impacts of the others are inelastic.
+ELASTIC_MODELS = ("coulomb_polyhedral", "coulomb_cone")
+#: What restitution needs, and what further laws of friction need.
+IMPACTS: dict[str, Any] = {"needs": {"friction_model": ELASTIC_MODELS}, "why": "impacts under the others are inelastic"}
+CONE: dict[str, Any] = {"needs": {"friction_model": ("coulomb_cone",)}, "why": "the others have no such friction"}
+
+
+@dataclass(frozen=True)
+class AnisotropicFriction:
+    """Friction that is ``along`` in a ``direction`` of a link's surface and ``across`` at right angles to it.
+
+    ``direction`` is in the axes of the link that has the material; of it counts the part along the contact's plane.
+    In a pair ``of`` names the material whose link that is, by default the first of the two.
+    """
+
+    along: float = key("Coefficient along the direction.", low=0.0, example="0.1")
+    across: float = key("Coefficient at right angles to it.", low=0.0, example="0.6")
+    direction: tuple[float, float, float] = key("Direction, in the axes of the link.", example="[1, 0, 0]")
+    of: str | None = key("In a pair: the material whose links have the direction.", None, example="skate")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a surface is made of: its coefficients against itself.
+
+    ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
+    ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
+    ``restitution``, from 0 to 1, is the part of an impact's normal impulse that is recovered.
+
+    Examples
+    --------
+    >>> mb.model.Material(friction=0.8, restitution=0.3).rolling
+    0.0
+    """
+
+    ONE_OF: ClassVar = (("friction", "anisotropic_friction"),)
+
+    friction: float = key("Coefficient of friction.", DEFAULT_FRICTION, low=0.0, example="0.8")
+    viscous: float = key(
+        "Viscous friction of a contact point, under friction models that have it.", 0.0, unit="N s/m", low=0.0,
+        example="5.0",
+    )
+    restitution: float = key(
+        "Part of an impact's normal impulse that is recovered.", 0.0, low=0.0, high=1.0, example="0.3",
+        **IMPACTS,
+    )
+    torsional: float = key(
+        "Moment about the normal over the normal force.", 0.0, unit="m", low=0.0, example="0.01", **CONE,
+    )
+    rolling: float = key(
+        "Moment along the surface over the normal force.", 0.0, unit="m", low=0.0, example="0.004", **CONE,
+    )
+    anisotropic_friction: AnisotropicFriction | None = key(
+        "Friction that depends on the direction, in place of `friction`.", None, **CONE,
+    )
+
+
+@dataclass(frozen=True)
+class MaterialPair:
+    """Coefficients of two materials; without an entry they are the geometric means of their own.
+
+    Examples
+    --------
+    >>> mb.model.MaterialPair(("steel", "ice"), friction=0.03).restitution is None
+    True
+    """
+
+    ONE_OF: ClassVar = (("friction", "anisotropic_friction"),)
+
+    materials: tuple[str, str] = key("The two materials.", refers="materials", example="[rubber, ice]")
+    friction: float | None = key("Coefficient of friction.", None, low=0.0, example="0.2")
+    viscous: float | None = key("Viscous friction of a contact point.", None, unit="N s/m", low=0.0, example="5.0")
+    restitution: float | None = key(
+        "Part of an impact's normal impulse that is recovered.", None, low=0.0, high=1.0, example="0.3",
+        **IMPACTS,
+    )
+    torsional: float | None = key(
+        "Moment about the normal over the normal force.", None, unit="m", low=0.0, example="0.01", **CONE,
+    )
+    rolling: float | None = key(
+        "Moment along the surface over the normal force.", None, unit="m", low=0.0, example="0.004", **CONE,
+    )
+    anisotropic_friction: AnisotropicFriction | None = key(
+        "Friction that depends on the direction, in place of `friction`.", None, **CONE,
+    )
+
+
+@dataclass(frozen=True)
+class CollisionFilters:
+    """Which pairs of links are never tested: neighbours in a robot's tree, and the pairs listed.
+
+    Examples
+    --------
+    >>> mb.model.CollisionFilters(disable=(("left_hand", "right_hand"),)).adjacent
+    True
+    """
+
+    adjacent: bool = key("Whether neighbours in a robot's tree are left out.", True)
+    disable: tuple[tuple[str, str], ...] = key(
+        "Pairs of links that are never tested.", (), example="[[left_hand, right_hand]]"
+    )

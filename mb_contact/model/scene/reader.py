@@ -1,0 +1,167 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scene YAML to Scene: each error names file, line and key, and what is allowed.
+
+The file is read as YAML's node tree, which knows lines; what each key may be is declared with the records.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mb_contact.errors import SceneError, one_line
+from mb_contact.keys.declaration import broken_group, declared
+from mb_contact.keys.kinds import Kind, kinds
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene.presets import preset
+from mb_contact.model.scene.records import MOST_WORDS, Scene, SceneFile
+from mb_contact.model.scene.rules import check_scene, faults_of_record
+
+ROBOTS = (".urdf", ".xacro")  #: endings of files that hold a robot
+SCENE_KEYS = kinds(SceneFile)  #: of a scene file, by name
+
+
+def load_scene(path: str | Path) -> Scene:
+    """Read a scene file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A YAML file, also as a ``package://`` address; the URDF or xacro file of a robot is the scene of that robot
+        alone, welded to the world.
+
+    Returns
+    -------
+    Scene
+        Lengths in m, times in s.
+
+    Raises
+    ------
+    SceneError
+        The file is missing or not YAML, a key is unknown, a value has the wrong type or an
+        impossible value; the message names file, line and key and what is allowed.
+
+    Examples
+    --------
+    >>> scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    >>> scene.time_step, [primitive.name for primitive in scene.primitives]
+    (0.001, ['table', 'box'])
+    """
+    reader, root = open_scene(path)
+    values = reader.mapping(root, "", SCENE_KEYS)
+    printed = preset(values.pop("preset")) if "preset" in values else {}
+    scene = Scene(**{**printed, **values}, path=reader.path, lines=reader.lines)
+    check_scene(scene)
+    return scene
+
+
+def open_scene(path: str | Path) -> tuple["Reader", yaml.Node]:
+    """(reader, root node) of a scene file of any kind; raises as ``load_scene`` where it is missing or not YAML.
+
+    A robot's file stands for the scene of that robot alone.
+    """
+    try:
+        file = find_resource(path)
+        text = file.read_text(encoding="utf-8")
+        if file.suffix in ROBOTS:
+            text = f"models: [{{urdf: {json.dumps(file.name)}}}]"
+    except FileNotFoundError as error:
+        raise SceneError(f"no scene: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SceneError(f"{path}: cannot be read as a scene: {error}") from None
+    reader = Reader(file)
+    return reader, reader.compose(text)
+
+
+class Reader:
+    """Walks the node tree of one file; remembers the line of every key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[str, int] = {}
+
+    def compose(self, content: str) -> yaml.Node:
+        """Root node of the file."""
+        try:
+            root = yaml.compose(content, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 1
+            raise SceneError(f"{self.path}:{line}: not well-formed YAML: {error.problem}") from None
+        except yaml.reader.ReaderError as error:
+            line = content.count("\n", 0, error.position) + 1
+            problem = f"the character #x{error.character:04x} is not allowed"
+            raise SceneError(f"{self.path}:{line}: not well-formed YAML: {problem}") from None
+        if root is None:
+            raise SceneError(f"{self.path}:1: the scene is empty; allowed keys: {', '.join(SCENE_KEYS)}")
+        return root
+
+    def error(self, node: yaml.Node, key: str, message: str) -> SceneError:
+        """A SceneError at the line of ``key``, or of ``node`` where that has no line yet."""
+        line = self.lines.get(key, node.start_mark.line + 1)
+        return SceneError(one_line(f"{self.path}:{line}: {key or 'scene'}: {message}", MOST_WORDS))
+
+    def scalar(self, node: yaml.Node, key: str, wanted: str) -> str:
+        """The text of a scalar node that is not null."""
+        if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
+            kind = {"mapping": "a mapping", "sequence": "a list"}.get(node.id, "nothing")
+            raise self.error(node, key, f"must be {wanted}, got {kind}")
+        return str(node.value)
+
+    def items(self, node: yaml.Node, key: str) -> Iterator[tuple[int, yaml.Node]]:
+        """(index, node) of a list."""
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(node, key, "must be a list")
+        for i, item in enumerate(node.value):
+            self.lines[f"{key}[{i}]"] = item.start_mark.line + 1
+            yield i, item
+
+    def entries(self, node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.Node, str]]:
+        """(name, node, key path) of a mapping, each name once."""
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(node, key, "must be a mapping of keys to values")
+        for name_node, value in node.value:
+            name = self.scalar(name_node, key, "a mapping whose keys are texts")
+            place = f"{key}.{name}" if key else name
+            first, self.lines[place] = self.lines.get(place), name_node.start_mark.line + 1
+            if first is not None:
+                raise self.error(name_node, place, f"is given twice, first in line {first}; keep one of them")
+            yield name, value, place
+
+    def mapping(
+        self, node: yaml.Node, key: str, keys: Mapping[str, Kind], required: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """Values of a mapping with fixed keys."""
+        values = {}
+        for name, value, place in self.entries(node, key):
+            if name not in keys:
+                raise self._unknown(value, place, name, keys)
+            values[name] = keys[name].read(self, value, place)
+        for name in required:
+            if name not in values:
+                raise self.error(node, key, f"the key '{name}' is missing")
+        return values
+
+    def record(self, cls: type, node: yaml.Node, key: str) -> Any:
+        """A record, whose keys fit together."""
+        required = tuple(name for name, about in declared(cls).items() if about.required)
+        values = self.mapping(node, key, kinds(cls), required)
+        for needed, groups in ((True, getattr(cls, "ONE_OF", ())), (False, getattr(cls, "AT_MOST_ONE", ()))):
+            for group in groups:
+                for _, message in broken_group(group, [name for name in group if name in values], needed):
+                    raise self.error(node, key, message)
+        value = cls(**values)
+        for place, message in faults_of_record(value, key):
+            raise self.error(node, place, message)
+        return value
+
+    def _unknown(self, node, place, name, keys):
+        allowed = f"allowed keys: {', '.join(keys)}"
+        close = get_close_matches(name, keys, n=1)
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        return self.error(node, place, f"unknown key{hint}; {allowed}")

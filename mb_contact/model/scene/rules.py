@@ -1,0 +1,228 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a scene must be to make sense, whether it was written in Python or read from a file.
+
+Types, ranges, and what one key asks of others are declared with the keys (``keys.py``); here is what is left: names
+that must differ, numbers that must fit each other.  A rule yields (whether it is broken, key, what is wrong).
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from mb_contact.keys.declaration import Key, alternatives, broken_conditions, declared
+from mb_contact.keys.kinds import Kind, Record, Text
+from mb_contact.model.flexible.beams import SECTIONS
+from mb_contact.model.scene.bodies import SHAPE_SIZES, Heights, Pose, Primitive
+from mb_contact.model.scene.couplings import Motion
+from mb_contact.model.scene.flexible_links import Beam
+from mb_contact.model.scene.materials import AnisotropicFriction
+from mb_contact.model.scene.places import NamedPose, is_box, is_hull, is_sphere
+from mb_contact.model.scene.records import Scene
+from mb_contact.model.scene.sensors import MOST_RAYS, Image, Scan
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
+
+Rule = tuple[bool, str, str]
+Fault = tuple[str, str]  #: place and message
+
+
+def check_scene(scene: Scene) -> None:
+    """Refuse a scene whose entries do not fit together.
+
+    Raises
+    ------
+    SceneError
+        A number out of its range, a key without one that it needs, a free body without mass, a name used twice, a
+        material that is not defined, a size that does not belong to its shape, a period that is no multiple of the
+        time step.
+    """
+    rules = ((key, message) for broken, key, message in _scene_rules(scene) if broken)
+    for place, message in chain(_faults(Record(Key(""), Scene), scene, "", scene), rules):
+        raise scene.error(place, message)
+
+
+def faults_of_record(record: Any, place: str) -> Iterator[Fault]:
+    """(place, what is wrong) of one record by itself, whose values are in their ranges."""
+    for broken, name, message in RULES.get(type(record), lambda _: ())(record):
+        if broken:
+            yield _join(place, name), message
+    yield from ((_join(place, name), message) for name, message in broken_conditions(record))
+
+
+def _join(place, name):
+    return f"{place}.{name}" if place and name else place or name
+
+
+def _faults(kind: Kind, value: Any, place: str, scene: Scene) -> Iterator[Fault]:
+    """Of a value and all that is in it, by itself and beside the scene's other keys."""
+    yield from kind.faults(value, place)
+    refers = kind.key.refers
+    if isinstance(kind, Text) and refers and value not in getattr(scene, refers):
+        defined = ", ".join(getattr(scene, refers)) or "none"
+        yield place, f"{refers.removesuffix('s')} '{value}' is not defined under {refers}; defined: {defined}"
+    for part in kind.parts(value, place):
+        yield from _faults(*part, scene)
+    if isinstance(kind, Record) and isinstance(value, kind.record):
+        yield from faults_of_record(value, place)
+        for name, (about, *_) in declared(kind.record).items():
+            yield from ((_join(place, name), message) for message in _unmet_needs(scene, about, getattr(value, name)))
+
+
+def _unmet_needs(scene: Scene, about: Key, value: Any) -> Iterator[str]:
+    """What a key of this value lacks among the scene's."""
+    for other, values in about.needs.items():
+        got = getattr(scene, other)
+        if got not in values and (value in about.when if about.when else bool(value)):
+            who = f"'{value}' " if about.when else ""
+            why = f": {about.why}" if about.why else ""
+            remedy = "set that, or leave this key out"
+            yield f"{who}needs {other} {alternatives(values)}, got {got}{why}; {remedy}"
+
+
+def _scene_rules(scene: Scene) -> Iterator[Rule]:
+    """Of names that must differ and of settings that several keys make together."""
+    yield from _study_rules(scene)
+    names = {"ground"} if scene.ground is not None else set()
+    for i, primitive in enumerate(scene.primitives):
+        message = f"'{primitive.name}' is used twice; give each body its own name"
+        yield primitive.name in names, f"primitives[{i}].name", message
+        names.add(primitive.name)
+    yield from _friction_rules(scene)
+    for i, gear in enumerate(scene.gears):
+        yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
+    yield from _sensor_rules(scene)
+    for i, place in enumerate(scene.named_poses):
+        used = not place.name or place.name in [other.name for other in scene.named_poses[:i]]
+        yield used, f"named_poses[{i}].name", f"'{place.name}' is empty or used twice"
+    known = {*(model.name for model in scene.models), *(primitive.name for primitive in scene.primitives)}
+    for name in scene.entities:
+        message = f"there is no '{name}'; there are {', '.join(sorted(filter(None, known)))}"
+        yield None not in known and name not in known, f"entities.{name}", message
+    period = scene.rates.get("control_period", scene.time_step)
+    steps = period / scene.time_step
+    message = f"{period} s must be a multiple of the time step {scene.time_step} s"
+    yield round(steps) < 1 or abs(steps - round(steps)) > 1e-6, "rates.control_period", message
+
+
+def _study_rules(scene: Scene) -> Iterator[Rule]:
+    """Of the friction models whose problems a solver knows that is asked for."""
+    known = (*(("coulomb_polyhedral",) if scene.solver == "lemke" else ()), "no_slip", "viscous")
+    message = f"{scene.solver} solves problems of friction_model {alternatives(known)}; set that, or solver: auto"
+    yield scene.pivots and scene.friction_model not in known, "solver", message
+
+
+def _friction_rules(scene: Scene) -> Iterator[Rule]:
+    """Of pairs that are listed twice, and of whose direction it is."""
+    pairs = [frozenset(pair.materials) for pair in scene.pairs]
+    for i, pair in enumerate(scene.pairs):
+        message = f"the pair {' and '.join(pair.materials)} is listed twice"
+        yield pairs[i] in pairs[:i], f"pairs[{i}].materials", message
+        owner = pair.anisotropic_friction.of if pair.anisotropic_friction else None
+        message = f"must be {pair.materials[0]} or {pair.materials[1]}, got '{owner}'"
+        yield owner not in (None, *pair.materials), f"pairs[{i}].anisotropic_friction.of", message
+    for name, material in scene.materials.items():
+        owned = material.anisotropic_friction is not None and material.anisotropic_friction.of is not None
+        message = "belongs to pairs; the direction of a material is that of its own links"
+        yield owned, f"materials.{name}.anisotropic_friction.of", message
+
+
+def _sensor_rules(scene: Scene) -> Iterator[Rule]:
+    """Of the names of sensors, which are those of their topics too."""
+    names: set[str] = set()
+    topics: set[str] = set()
+    for i, sensor in enumerate(scene.sensors):
+        key, topic = f"sensors[{i}].name", re.sub(r"\W", "_", sensor.name, flags=re.ASCII)
+        yield sensor.name in names or not sensor.name, key, f"'{sensor.name}' is empty or used twice"
+        message = f"'{sensor.name}' has the topic sensors/{topic}, as another sensor; change a letter or a digit"
+        yield topic in topics, key, message
+        names.add(sensor.name)
+        topics.add(topic)
+
+
+def _pose_rules(pose: Pose) -> Iterator[Rule]:
+    quat = (1.0,) if pose.quat_xyzw is None else pose.quat_xyzw
+    yield abs(np.linalg.norm(quat) - 1.0) > 1e-3, "quat_xyzw", "must be a unit quaternion x y z w"
+
+
+def _primitive_rules(primitive: Primitive) -> Iterator[Rule]:
+    shape, size, wanted = primitive.shape, list(primitive.size), SHAPE_SIZES[primitive.shape]
+    form = f"[{', '.join(wanted)}]" if wanted else "none"
+    yield len(size) != len(wanted), "size", f"a {shape} has size {form}, got {size}"
+    pieceless = shape == "mesh" and primitive.mesh is None and not primitive.pieces
+    yield pieceless, "mesh", "a mesh needs the address of its file, or pieces"
+    message = f"a {shape.replace('_', ' ')} has no mass and cannot be free; use base: weld"
+    yield primitive.base == "free" and primitive.kind() in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD), "base", message
+
+
+def _height_rules(heights: Heights) -> Iterator[Rule]:
+    grid = heights.grid if heights.grid is not None else ()
+    for i, row in enumerate(grid):
+        columns = len(grid[0])
+        yield len(row) != columns, f"grid[{i}]", f"must have {columns} numbers, as the first row, got {len(row)}"
+
+
+def _anisotropy_rules(friction: AnisotropicFriction) -> Iterator[Rule]:
+    yield not np.linalg.norm(friction.direction) > 0.0, "direction", "must not be zero"
+
+
+def _motion_rules(motion: Motion) -> Iterator[Rule]:
+    """Of a prescribed motion, beside what ``model/closures.py`` finds out about its joint or closure."""
+    of_joint, times = motion.joint is not None, motion.times
+    values = {name: getattr(motion, name) for name in ("positions", "displacements", "rotations", "lengths")}
+    for name, entries in values.items():
+        message = f"a {'joint' if of_joint else 'loop closure'} has none; leave it out"
+        yield len(entries) > 0 and (name == "positions") != of_joint, name, message
+        yield len(entries) not in (0, len(times)), name, f"has {len(entries)} values for {len(times)} times"
+        ends = motion.periodic and len(entries) > 0 and not np.allclose(entries[0], entries[-1], rtol=0.0, atol=1e-9)
+        yield ends, name, "a periodic motion ends where it starts"
+    given = any(len(entries) for entries in values.values())
+    yield len(times) > 0 and not given, "times", "has times, but no values to go with them"
+    yield not of_joint and not given, "", "a closure's motion needs displacements, rotations or lengths"
+    yield len(times) == 1, "times", "needs two times at least, or none for a joint that stays"
+    yield bool(np.any(np.diff(times) <= 0.0)), "times", "must grow from each to the next"
+
+
+def _image_rules(image: Image) -> Iterator[Rule]:
+    yield from _ray_rules(image, image.width * image.height)
+
+
+def _scan_rules(scan: Scan) -> Iterator[Rule]:
+    yield scan.angles[1] < scan.angles[0], "angles", "the second must not be below the first"
+    yield scan.elevations[1] < scan.elevations[0], "elevations", "the second must not be below the first"
+    yield from _ray_rules(scan, scan.samples * scan.rings)
+
+
+def _ray_rules(rays: Any, count: int) -> Iterator[Rule]:
+    yield count > MOST_RAYS, "", f"{count} rays are more than {MOST_RAYS}"
+    yield rays.far <= rays.near, "far", f"must be above near, {rays.near}"
+
+
+def _place_rules(place: NamedPose) -> Iterator[Rule]:
+    message = "must be two corners, the upper right one first, that lie apart in every direction"
+    yield bool(place.box) and not is_box(place.box), "box", message
+    message = "must be a centre and a radius greater than zero"
+    yield place.sphere is not None and not is_sphere(place.sphere), "sphere", message
+    yield bool(place.hull) and not is_hull(place.hull), "hull", "needs three corners that lie on no line"
+
+
+def _beam_rules(beam: Beam) -> Iterator[Rule]:
+    yield not beam.length > 0.0, "end", "must not be where the beam starts"
+    along = np.linalg.norm(np.cross(np.subtract(beam.end, beam.start), beam.up))
+    yield not along > 1e-6 * beam.length * np.linalg.norm(beam.up), "up", "must not lie along the beam"
+    wanted = SECTIONS[beam.section]
+    message = f"a {beam.section} has size [{', '.join(wanted)}], got {list(beam.size)}"
+    yield len(beam.size) != len(wanted), "size", message
+    solid = beam.section == "tube" and beam.size[1] >= beam.size[0]
+    yield solid, "size", "the inner radius must be below the outer"
+    yield len(beam.motions) == 0, "motions", "needs one at least"
+
+
+#: Rules of single records.
+RULES: dict[type, Any] = {
+    Pose: _pose_rules, Primitive: _primitive_rules, Heights: _height_rules, AnisotropicFriction: _anisotropy_rules,
+    Motion: _motion_rules, Image: _image_rules, Scan: _scan_rules, NamedPose: _place_rules, Beam: _beam_rules,
+}  # fmt: skip
