@@ -15,7 +15,7 @@ _DEFINED = {
     "failures": ("CheckFailed",),
     "plan": ("Plan", "load_plan"),
     "run": ("Run",),
-    "trials": ("Outcome", "Trials", "run_trials"),
+    "trials": ("Outcome", "Trials", "run_trials", "run_worlds_trials"),
 }  # fmt: skip
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

@@ -106,7 +106,7 @@ class Run:
         logger = _Log(ros.get_logger(), self._on_log, log)
         ros.get_logger = lambda: logger
         self.node = SimulatorNode(ros, simulator, self.plan.options)
-        self.view, self._scene = SimulatorView(self.node), simulator
+        self.view, self.scene = SimulatorView(self.node), simulator
         self.view.coming |= {event.fields["name"] for event in self._events if event.kind == "spawn"}
         period = self.node.options.control_period or simulator.scene.rates.get("control_period", simulator.time_step)
         channel = Channel([self.plan.conditions], period)
