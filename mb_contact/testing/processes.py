@@ -14,12 +14,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mb_contact.errors import CommunicationError, InputError
-from mb_contact.model.resources import child_environment
+from mb_contact.model.resources import child_environment, find_resource
 
 DOMAINS = range(1, 101)  #: below the ephemeral ports
 PYTHONS = ("python", "python3")  #: stand for the interpreter that runs here
@@ -74,7 +73,7 @@ def domain_environment(domain: int, backend: str) -> dict[str, str]:
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
-    """A command line as a list; ``python`` is the interpreter that runs here.
+    """A command line as a list: ``python`` is the interpreter that runs here, package:// addresses become paths.
 
     Raises
     ------
@@ -87,6 +86,7 @@ def words_of(command: str | Sequence[str]) -> list[str]:
         raise InputError(f"the command of a controller, {command!r}: {error}") from None
     if not words:
         raise InputError("the command of a controller is empty")
+    words = [str(find_resource(word)) if word.startswith("package://") else word for word in words]
     return [sys.executable, *words[1:]] if words[0] in PYTHONS else words
 
 
@@ -199,13 +199,3 @@ def variables(values: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def wait_until(condition, seconds: float) -> bool:
-    """Whether a condition comes true within so many wall seconds."""
-    last = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > last:
-            return False
-        time.sleep(0.02)
-    return True

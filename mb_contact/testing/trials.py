@@ -111,7 +111,7 @@ def run_trial(plan: Plan, number: int, folder: str | Path | None = None) -> Outc
 
 def _told(plan, number):
     values = drawn(plan.draws, plan.seed, number)
-    return tuple((draw.text, np.array2string(value, precision=5)) for draw, value in zip(plan.draws, values))
+    return tuple((draw.text, np.array2string(np.asarray(value), precision=5)) for draw, value in zip(plan.draws, values))
 
 
 def run_trials(
