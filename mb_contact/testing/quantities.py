@@ -55,6 +55,11 @@ def _quantity(unit: str) -> Callable[[Callable[..., Any]], Callable[..., Quantit
     return make
 
 
+def quantity_of(name: str, parameters: dict[str, Any]) -> Quantity:
+    """The quantity of a name and parameters."""
+    return QUANTITIES[name](**parameters)
+
+
 def _said(value):
     if value == "start":
         return "its start"

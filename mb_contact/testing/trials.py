@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.errors import InputError
+from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.testing.checks import BROKEN, OPEN, Tally
 from mb_contact.testing.conditions import Channel
@@ -95,9 +96,13 @@ class Trials:
         return f"{share} (95 % interval {low:.1%} to {high:.1%}), asked for {self.rate:.1%}{failed}"
 
 
+def _scene(plan):
+    return plan.scene if isinstance(plan.scene, Scene) else load_scene(plan.scene)
+
+
 def trial_plan(plan: Plan, number: int) -> Plan:
     """The test of one trial: the scene and the conditions that its number draws."""
-    scene, conditions = varied(load_scene(plan.scene), plan.conditions, plan.draws, plan.seed, number)
+    scene, conditions = varied(_scene(plan), plan.conditions, plan.draws, plan.seed, number)
     return replace(plan, scene=scene, conditions=conditions)
 
 
@@ -207,7 +212,7 @@ def run_worlds_trials(
         raise InputError(f"worlds have no '{plan.conditions.events[0].kind}': run such trials over topics")
     count = plan.trials if count is None else count
     plans = [trial_plan(plan, number) for number in range(count)]
-    worlds = Worlds(load_scene(plan.scene), count, threads)
+    worlds = Worlds(_scene(plan), count, threads)
     put_into(worlds, [entry.scene for entry in plans], plan.draws)
     tallies = [Tally(entry, count) for entry in plan.expectations]
     end = _simulate(worlds, plan, plans, law, tallies, progress or (lambda _: None))
