@@ -57,8 +57,8 @@ class Plan:
         Wait for the answer to every state; without it the run is paced in real time, and not the same every time.
     joints : tuple of str
         For which every state has to be answered; needed where several controllers share the joints.
-    parameters : mapping
-        Of the node.
+    parameters, remap : mapping
+        Parameters of the node, and other names of its topics.
     draws : tuple of Draw
     trials : int
         How many trials are asked for; 0: one run of the scene as it is.
@@ -79,6 +79,7 @@ class Plan:
     lockstep: bool = True
     joints: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    remap: Mapping[str, str] = field(default_factory=dict)
     draws: tuple[Draw, ...] = ()
     trials: int = 0
     rate: float = 1.0
@@ -229,7 +230,7 @@ _SEED = whole(0, 2**32 - 1)
 READERS = {
     "scene": text, "controllers": many(text), "expect": many(_expectation), "events": many(_event),
     "duration": number(above=0.0), "wall": number(above=0.0), "lockstep": boolean, "joints": many(text),
-    "parameters": named(_plain), "delay": number(low=0.0), "loss": number(low=0.0, high=0.99), "draw": many(_draw),
+    "parameters": named(_plain), "remap": named(text), "delay": number(low=0.0), "loss": number(low=0.0, high=0.99), "draw": many(_draw),
     "trials": whole(0, 10**6), "rate": number(low=0.0, high=1.0), "seed": _SEED,
 }  # fmt: skip
 

@@ -33,7 +33,8 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.fixture
 def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
-    """Start runs: ``manipulation(scene, *controllers, **options)``, options as :class:`mb_contact.testing.Plan` has them.
+    """Start runs: ``manipulation(scene, *controllers, **options)``, options as :class:`mb_contact.testing.Plan` has them,
+    or ``manipulation(plan)``.
 
     A run goes on while the test waits for something, and has ended, with all its processes, when the test is over.
     """
@@ -48,7 +49,7 @@ def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
     runs: list[Run] = []
 
     def start(scene: Any, *controllers: str, **options: Any) -> Run:
-        plan = Plan(scene, controllers, **({"backend": backend} | options))
+        plan = scene if isinstance(scene, Plan) else Plan(scene, controllers, **({"backend": backend} | options))
         run = Run(plan, base / f"run_{len(runs) + 1}" if runs else base)
         run.__enter__()
         runs.append(run)

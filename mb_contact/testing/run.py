@@ -99,7 +99,8 @@ class Run:
         environment = domain_environment(self._stack.enter_context(own_domain()), self.plan.backend)
         simulator = Simulator(self.plan.scene, progress=None)
         with variables(environment):
-            ros = create_node("mb_contact", self.plan.backend)
+            renamed = [word for old, new in self.plan.remap.items() for word in ("-r", f"{old}:={new}")]
+            ros = create_node("mb_contact", self.plan.backend, ["--ros-args", *renamed] if renamed else None)
         self._stack.callback(ros.destroy_node)
         environment["MB_CONTACT_ROS_BACKEND"] = ros.backend
         log = self._stack.enter_context(open(self.folder / "node.log", "w", encoding="utf-8"))
