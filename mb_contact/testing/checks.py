@@ -18,6 +18,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.errors import InputError
+from mb_contact.testing.failures import Result
 
 OPEN, KEPT, BROKEN = range(3)  #: what is known of an expectation
 EPSILON = 1e-9  #: by which a time may be off [s]
@@ -245,6 +246,11 @@ class Tally:
             kept = np.zeros(self.count, dtype=bool)  # its time has not come to an end
         self._decide(kept, KEPT, self._ended, self._last)
         self._decide(undecided & ~kept, BROKEN, self._ended, self._last)
+
+    def result(self, world: int = 0) -> Result:
+        """The verdict, in one world."""
+        passed = bool(self.state[world] != BROKEN)
+        return Result(self.expectation.title, passed, self.sentence(world), float(self.when[world]))
 
     def sentence(self, world: int = 0) -> str:
         """What was expected and what was measured, in one world."""

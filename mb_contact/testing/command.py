@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mb_contact.errors import InputError
+from mb_contact.testing.attached import AttachedRun
 from mb_contact.testing.failures import Result
 from mb_contact.testing.plan import Plan, load_plan
 from mb_contact.testing.report import leave, trial_page, write_junit
@@ -31,7 +32,7 @@ def run_command(arguments: Any) -> int:
         The scene, the file or an option is wrong.
     """
     given = {name: getattr(arguments, name) for name in (*_PLAN, "scene")}
-    plan = load_plan(arguments.expect, controllers=tuple(arguments.controller), **given)
+    plan = load_plan(arguments.expect, controllers=tuple(arguments.controller), attach=arguments.attach, **given)
     begun, out = time.monotonic(), Path(arguments.out)
     out.mkdir(parents=True, exist_ok=True)
     wanted = plan.trials if arguments.trials is None else arguments.trials
@@ -47,15 +48,20 @@ def run_command(arguments: Any) -> int:
 
 
 def _once(plan: Plan, arguments: Any, out: Path) -> tuple[bool, list[Result]]:
-    with Run(plan, out) as run:
+    run: Any
+    if plan.attach:
+        run = AttachedRun(plan, out)
         results = run.finish()
+    else:
+        with Run(plan, out) as run:
+            results = run.finish()
     for result in results:
         print(f"{'passed' if result.passed else 'FAILED'}  {result.name if result.passed else result.text}", flush=True)
     passed = all(result.passed for result in results)
-    if not passed or arguments.html:
+    if not plan.attach and (not passed or arguments.html):
         print("\n".join(leave(run, command_line(arguments))), flush=True)
     words = "passed" if passed else "failed"
-    print(f"the test {words}: {run.time:.3f} s simulated", file=sys.stderr)
+    print(f"the test {words}: {run.time:.3f} s {'watched' if plan.attach else 'simulated'}", file=sys.stderr)
     return passed, results
 
 

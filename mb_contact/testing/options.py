@@ -23,6 +23,8 @@ TEST_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--processes", {"type": int, "default": 1, "metavar": "N", "help": "that share the trials (1)"}),
     ("--law", {"metavar": "FILE.py:FUNCTION", "help": "controller for all trials at once, in this process and without "
                "topics: from time, positions and velocities (trials, joints) to efforts"}),
+    ("--attach", {"action": "store_true", "help": "check what runs already in this ROS domain, another simulator or a "
+                  "robot, by its topics"}),
     ("--out", {"default": "out/test", "metavar": "DIR", "help": "folder for logs, bag, pictures, page (out/test)"}),
     ("--junit", {"metavar": "FILE.xml", "help": "write the verdict as JUnit XML"}),
     ("--html", {"action": "store_true", "help": "write the page and pictures of tests that pass too"}),

@@ -62,6 +62,8 @@ class Plan:
     draws : tuple of Draw
     trials : int
         How many trials are asked for; 0: one run of the scene as it is.
+    attach : bool
+        Check what runs already in this process's ROS domain, seen by its topics; the scene is not needed.
     rate : float
         Least rate of success of trials.
     seed : int
@@ -82,12 +84,13 @@ class Plan:
     remap: Mapping[str, str] = field(default_factory=dict)
     draws: tuple[Draw, ...] = ()
     trials: int = 0
+    attach: bool = False
     rate: float = 1.0
     seed: int = 0
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.scene is None:
+        if self.scene is None and not self.attach:
             raise InputError("a test needs a scene: name it on the command line, or as 'scene' in the file")
         if not self.controllers and self.duration is None and not any(e.within for e in self.expectations):
             raise InputError("a test without controllers needs a 'duration'")

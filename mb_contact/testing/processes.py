@@ -62,11 +62,13 @@ def _ports_in_use(domain):
     return False
 
 
-def domain_environment(domain: int, backend: str) -> dict[str, str]:
-    """Environment of all that runs in a domain: this machine alone, unless the user's says otherwise."""
-    environment = child_environment() | {"ROS_DOMAIN_ID": str(domain)}
-    if "CYCLONEDDS_URI" not in environment:
-        environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+def domain_environment(domain: int | None, backend: str) -> dict[str, str]:
+    """Environment of all that runs in a domain, on this machine alone unless the user's says otherwise; None: in ours."""
+    environment = child_environment()
+    if domain is not None:
+        environment["ROS_DOMAIN_ID"] = str(domain)
+        if "CYCLONEDDS_URI" not in environment:
+            environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     if backend != "auto":
         environment["MB_CONTACT_ROS_BACKEND"] = backend
     return environment

@@ -23,7 +23,7 @@ from mb_contact.errors import DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import create_node
 from mb_contact.ros.node import SimulatorNode
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.testing.checks import BROKEN, EPSILON, KEPT, OPEN, Check, Expectation, Quantity, Tally
+from mb_contact.testing.checks import EPSILON, KEPT, OPEN, Check, Expectation, Quantity, Tally
 from mb_contact.testing.conditions import Channel, Event, push
 from mb_contact.testing.failures import CheckFailed, Result
 from mb_contact.testing.plan import Plan
@@ -355,11 +355,7 @@ class Run:
     def results(self) -> list[Result]:
         """What became of the controllers and of each check."""
         controllers = Result("controllers", not self.failures, "\n".join(self.failures), self.time)
-        found = [
-            Result(tally.expectation.title, tally.state[0] != BROKEN, tally.sentence(), float(tally.when[0]))
-            for tally in self.tallies
-        ]
-        return [controllers, *found]
+        return [controllers, *(tally.result() for tally in self.tallies)]
 
 
 class _Nothing:
