@@ -19,7 +19,7 @@ PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}
 BASE = LEAVES | {"types"}
-TOP = {"ros", "cli", "viewer", "bench", "demo"}
+TOP = {"ros", "cli", "viewer", "bench", "demo", "testing"}
 BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision"}
 
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
@@ -42,6 +42,7 @@ ALLOWED = {
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "bench": BELOW_SIMULATION | {"simulation", "studies", "worlds", "ros"},
+    "testing": BELOW_SIMULATION | {"lazy", "simulation", "worlds", "ros", "viewer"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
     "sko": {"studies"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
