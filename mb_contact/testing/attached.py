@@ -46,7 +46,9 @@ class TopicsView(View):
 
     def __init__(self, node: Any, heard: Any) -> None:
         super().__init__()
-        self._topics, self._heard, self._state, self._first = Topics(node), heard, None, None
+        self._topics, self._heard = Topics(node), heard
+        self._state: Any = None
+        self._first: float | None = None
         self._frames: dict[str, tuple[str, Floats, Floats]] = {}
         subscribe = node.create_subscription
         subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_frames, QoS(100))
@@ -87,13 +89,14 @@ class TopicsView(View):
         """Of joint_states."""
         values = getattr(self._state, what)
         if name not in self._state.name or not len(values):
-            raise InputError(f"joint_states tell no {what} of a joint '{name}'; they name {', '.join(self._state.name)}")
+            names = ", ".join(self._state.name)
+            raise InputError(f"joint_states tell no {what} of a joint '{name}'; they name {names}")
         return np.array([values[list(self._state.name).index(name)]])
 
     def force(self, link: str, by: Sequence[str] = (), others: bool = False) -> Floats:
         """Of contact_wrenches, which tell no partners."""
         if by:
-            raise InputError(f"who touches {link} is not told by contact_wrenches: leave 'by' out, or check a simulator of ours")
+            raise InputError(f"contact_wrenches do not tell who touches {link}: leave 'by' out, or check our own node")
         return self._wrench(f"contact_wrenches/{link}")[:, 3:]
 
     def wrench(self, joint: str) -> Floats:

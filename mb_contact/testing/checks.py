@@ -275,7 +275,7 @@ class Tally:
         check = self.expectation.check
         low, high = self._lowest[world], self._highest[world]
         if check.quantity.is_truth:
-            return f"{self._measured(high if check.low > 0.0 else low)} at any time" if low == high else "not so for long"
+            return f"{self._measured(low)} at any time" if low == high else "not so for long"
         if not math.isfinite(high):
             return "nothing"
         far = f"{check.quantity.words(high)} at most"

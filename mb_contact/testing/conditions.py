@@ -60,7 +60,10 @@ class Event:
             node.tell(self.kind, **self.fields)
 
 
-def push(link: str, force: Sequence[float] = (0, 0, 0), torque: Sequence[float] = (0, 0, 0), lasting: float = 0.1) -> Any:
+NONE = (0.0, 0.0, 0.0)
+
+
+def push(link: str, force: Sequence[float] = NONE, torque: Sequence[float] = NONE, lasting: float = 0.1) -> Any:
     """Kind and fields of a push: force [N] and torque [N m] about the link's origin, world axes, for so long [s]."""
     wrench = [*map(float, torque), *map(float, force)]
     return "push", {"link": link, "wrench": wrench, "duration": float(lasting), "axes": "world"}
@@ -107,8 +110,8 @@ class Channel:
         self._losses = np.array([entry.loss for entry in conditions])
         self._random = [np.random.default_rng(entry.seed) for entry in conditions]
         self._length = int(self._delays.max()) + 1
-        self._past: Floats | None = None
-        self._now: Floats | None = None
+        self._past: Any = None
+        self._now: Any = None
         self._count = 0
 
     @property

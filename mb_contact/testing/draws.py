@@ -83,7 +83,8 @@ def varied(
     conditions = replace(conditions, seed=(seed, number))
     for draw, value in zip(draws, drawn(draws, seed, number)):
         if draw.of == COMMANDS:
-            conditions = replace(conditions, **{draw.kind: float(draw.new(getattr(conditions, draw.kind), value))})
+            changed: Any = {draw.kind: float(draw.new(getattr(conditions, draw.kind), value))}
+            conditions = replace(conditions, **changed)
         else:
             scene = KINDS[draw.kind](scene, draw, value)
     return scene, conditions
@@ -99,7 +100,8 @@ def _changed(scene: Scene, draw: Draw, change: Callable[[Any], Any], rows: Seque
         if draw.of in names:
             i = names.index(draw.of)
             entries[i] = change(entries[i])
-            return replace(scene, **{row: tuple(entries)})
+            changed: Any = {row: tuple(entries)}
+            return replace(scene, **changed)
     raise InputError(f"a draw of {draw.text}: the scene has {', '.join(map(str, known)) or 'none'} there")
 
 
@@ -158,7 +160,7 @@ def _joint(scene, draw, value):
 
 
 def _noise(scene, draw, value):
-    return _changed(scene, draw, lambda entry: replace(entry, noise=_row(draw.new(entry.noise, value), 2)), ("sensors",))
+    return _changed(scene, draw, lambda old: replace(old, noise=_row(draw.new(old.noise, value), 2)), ["sensors"])
 
 
 def _of_commands(scene, draw, value):
@@ -188,11 +190,11 @@ def put_into(worlds: Any, scenes: Sequence[Scene], draws: Sequence[Draw]) -> Non
             pairs = [pair for pair in frictions[0] if pair[0] < pair[1]]
             worlds.set("friction", [[entry[pair] for pair in pairs] for entry in frictions], of=pairs)
         elif kind == "joint":
-            rows = [next(m.joints[of] for m in scene.models if of in m.joints) for scene in scenes]
-            worlds.set("position", np.reshape(rows, (-1, 1)), of=[of])
+            places = [next(m.joints[of] for m in scene.models if of in m.joints) for scene in scenes]
+            worlds.set("position", np.reshape(places, (-1, 1)), of=[of])
         else:
-            parts = [next((p for p in scene.primitives if p.name == of), None) for scene in scenes]
-            if parts[0] is None:
+            parts = [p for scene in scenes for p in scene.primitives if p.name == of]
+            if not parts:
                 raise InputError(f"a draw of {kind} of {of}: worlds have one place for each robot")
             if kind in ("position", "yaw"):
                 poses = [[*p.pose.position, *matrix_to_quat(p.pose.rotation())] for p in parts]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -153,8 +154,8 @@ def _expectation(reader, node, key):
     readers = {chosen[0]: _plain, **{name: _plain for name in others}, **_EXPECTED}
     values = reader.mapping(node, key, readers)
     try:
-        quantity = make(**{first: values.pop(chosen[0])}, **{name: values.pop(name) for name in others if name in values})
-        return _with_bounds(reader, node, key, quantity, values)
+        own = {first: values.pop(chosen[0]), **{name: values.pop(name) for name in others if name in values}}
+        return _with_bounds(reader, node, key, make(**own), values)
     except InputError as error:
         raise reader.error(node, key, str(error)) from None
 
@@ -168,18 +169,20 @@ def _with_bounds(reader, node, key, quantity, values):
     elif low is None and high is None:
         raise reader.error(node, key, f"needs 'least' or 'most' [{quantity.unit or 'a number'}]")
     else:
-        check = Check(quantity, *(float(bound) for bound in (low if low is not None else "-inf", high if high is not None else "inf")))
+        check = Check(quantity, -math.inf if low is None else low, math.inf if high is None else high)
     return Expectation(check, **values)
 
 
 _EXPECTED = {**_BOUNDS, "is": boolean, **_TIMES, "at": _moment, "name": text}
-_quantity_schemas = {name: {} for make in QUANTITIES.values() for name in _parameters(make)[1:]}
-describe_mapping(_expectation, {**{name: described(lambda *_: None, description=make.__doc__.splitlines()[0])
-                                   for name, make in QUANTITIES.items()}, **_quantity_schemas, **_EXPECTED})  # fmt: skip
+_OF_QUANTITIES: dict[str, Any] = {
+    **{name: {} for make in QUANTITIES.values() for name in _parameters(make)[1:]},
+    **{name: {"description": str(make.__doc__).splitlines()[0]} for name, make in QUANTITIES.items()},
+}
+describe_mapping(_expectation, {**_OF_QUANTITIES, **_EXPECTED})
 
 
 def _push(values):
-    return push(values["push"], values.get("force", (0, 0, 0)), values.get("torque", (0, 0, 0)), values.get("lasting", 0.1))
+    return push(values.pop("push"), **values)
 
 
 def _spawn(values):
@@ -208,7 +211,8 @@ def _event(reader, node, key):
     return Event(values.pop("at"), *make(values))
 
 
-describe_mapping(_event, {"at": number(low=0.0), **{k: r for readers, _ in _EVENTS.values() for k, r in readers.items()}})
+_OF_EVENTS = {name: read for readers, _ in _EVENTS.values() for name, read in readers.items()}
+describe_mapping(_event, {"at": number(low=0.0), **_OF_EVENTS})
 
 
 def _draw(reader, node, key):
@@ -229,12 +233,12 @@ def _draw(reader, node, key):
 
 describe_mapping(_draw, {**{name: {} for name in KINDS}, **{name: {"minItems": 2, "maxItems": 2} for name in WAYS}})
 
-_SEED = whole(0, 2**32 - 1)
 READERS = {
     "scene": text, "controllers": many(text), "expect": many(_expectation), "events": many(_event),
     "duration": number(above=0.0), "wall": number(above=0.0), "lockstep": boolean, "joints": many(text),
-    "parameters": named(_plain), "remap": named(text), "delay": number(low=0.0), "loss": number(low=0.0, high=0.99), "draw": many(_draw),
-    "trials": whole(0, 10**6), "rate": number(low=0.0, high=1.0), "seed": _SEED,
+    "parameters": named(_plain), "remap": named(text), "delay": number(low=0.0),
+    "loss": number(low=0.0, high=0.99), "draw": many(_draw), "trials": whole(0, 10**6),
+    "rate": number(low=0.0, high=1.0), "seed": whole(0, 2**32 - 1),
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def pytest_addoption(parser: Any) -> None:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: Any) -> Iterator[None]:
+def pytest_runtest_makereport(item: Any) -> Any:
     """Note down whether the test itself has failed."""
     report = (yield).get_result()
     if report.when == "call":
@@ -33,8 +33,9 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.fixture
 def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
-    """Start runs: ``manipulation(scene, *controllers, **options)``, options as :class:`mb_contact.testing.Plan` has them,
-    or ``manipulation(plan)``.
+    """Start runs: ``manipulation(scene, *controllers, **options)``, or ``manipulation(plan)``.
+
+    Options are those of :class:`mb_contact.testing.Plan`.
 
     A run goes on while the test waits for something, and has ended, with all its processes, when the test is over.
     """

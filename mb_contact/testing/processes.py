@@ -63,7 +63,7 @@ def _ports_in_use(domain):
 
 
 def domain_environment(domain: int | None, backend: str) -> dict[str, str]:
-    """Environment of all that runs in a domain, on this machine alone unless the user's says otherwise; None: in ours."""
+    """Environment of all that runs in a domain (None: ours), on this machine alone unless the user's has more."""
     environment = child_environment()
     if domain is not None:
         environment["ROS_DOMAIN_ID"] = str(domain)

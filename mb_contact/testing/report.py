@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from html import escape
@@ -51,7 +52,7 @@ def write_junit(path: Path, name: str, results: Sequence[Result], seconds: float
 
 def _clean(text):
     """What XML can hold of a text: programs print other characters too."""
-    return "".join(c for c in text if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff")
+    return re.sub("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
 
 
 def leave(run: Run, command: str = "", pictures: bool = True) -> list[str]:
@@ -75,21 +76,26 @@ def html_page(run: Run, lines: Sequence[str], pictures: Sequence[Path] = ()) -> 
     """The page: verdict, a plot for each check, pictures, logs; one file that needs nothing else."""
     results = run.results()
     good = all(result.passed for result in results)
-    parts = [f"<h1 class='{_class(good)}'>{'passed' if good else 'failed'}</h1>",
-             f"<p>{escape(str(getattr(run.plan.scene, 'path', run.plan.scene)))}, {run.time:.3f} s simulated</p>"]  # fmt: skip
+    scene = escape(str(getattr(run.plan.scene, "path", run.plan.scene)))
+    parts = [f"<h1 class='{_class(good)}'>{'passed' if good else 'failed'}</h1>"]
+    parts.append(f"<p>{scene}, {run.time:.3f} s simulated</p>")
     parts += [f"<pre class='bad'>{escape(text)}</pre>" for text in run.failures]
     moments = [(event.at, event.text) for event in run.plan.conditions.events]
     for result, tally in zip(results[1:], run.tallies):
-        words = escape(result.text)
-        parts.append(f"<h2 class='{_class(result.passed)}'>{escape(result.name)}</h2><p>{words}</p>{plot(tally, moments)}")
+        head = f"<h2 class='{_class(result.passed)}'>{escape(result.name)}</h2>"
+        parts.append(f"{head}<p>{escape(result.text)}</p>{plot(tally, moments)}")
     for picture in pictures:
         data = base64.b64encode(picture.read_bytes()).decode()
         parts.append(f"<h2>{picture.stem}</h2><img alt='{picture.stem}' src='data:image/png;base64,{data}'>")
     parts.append(f"<pre>{escape(chr(10).join(lines))}</pre>")
     for program in run.programs:
         parts.append(f"<h2>{escape(program.text)}</h2><pre>{escape(program.tail())}</pre>")
-    body = "\n".join(parts)
-    return f"<!doctype html><html lang='en'><meta charset='utf-8'><title>test</title><style>{STYLE}</style>{body}</html>"
+    return _page("\n".join(parts))
+
+
+def _page(body):
+    head = f"<meta charset='utf-8'><title>manipulation test</title><style>{STYLE}</style>"
+    return f"<!doctype html><html lang='en'>{head}{body}</html>"
 
 
 def _class(good):
@@ -141,9 +147,9 @@ def trial_page(trials: Any, lines: Sequence[str]) -> str:
     rows = []
     for outcome in trials.outcomes:
         good = outcome.passed
-        texts = "<br>".join(escape(text.splitlines()[0]) for text in outcome.failures)
-        values = ", ".join(f"{name} {value}" for name, value in outcome.drawn)
-        rows.append(f"<tr class='{_class(good)}'><td>{outcome.number}<td>{'passed' if good else texts}<td>{escape(values)}")
+        texts = "<br>".join(escape(text.splitlines()[0]) for text in outcome.failures) or "passed"
+        values = escape(", ".join(f"{name} {value}" for name, value in outcome.drawn))
+        rows.append(f"<tr class='{_class(good)}'><td>{outcome.number}<td>{texts}<td>{values}")
     head = f"<h1 class='{_class(trials.passed)}'>{escape(trials.text)}</h1><pre>{escape(chr(10).join(lines))}</pre>"
     table = f"<table><tr><th>trial<th>verdict<th>drawn{''.join(rows)}</table>"
-    return f"<!doctype html><html lang='en'><meta charset='utf-8'><title>trials</title><style>{STYLE}</style>{head}{table}</html>"
+    return _page(head + table + "</table>")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.errors import DynamicsError, MbContactError, SolverError
+from mb_contact.errors import DynamicsError, SolverError
 from mb_contact.ros.backend import create_node
 from mb_contact.ros.node import SimulatorNode
 from mb_contact.simulation.simulator import Simulator
@@ -71,7 +71,8 @@ class Run:
         self.tallies = [Tally(entry) for entry in plan.expectations]
         self.failures: list[str] = []
         self.frames: list[tuple[float, dict[str, Any]]] = []
-        self.time, self.programs = 0.0, []
+        self.time = 0.0
+        self.programs: list[Program] = []
         self._changed = threading.Condition()
         self._goal: Callable[[], bool] | None = None
         self._error: BaseException | None = None

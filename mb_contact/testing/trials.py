@@ -116,7 +116,8 @@ def run_trial(plan: Plan, number: int, folder: str | Path | None = None) -> Outc
 
 def _told(plan, number):
     values = drawn(plan.draws, plan.seed, number)
-    return tuple((draw.text, np.array2string(np.asarray(value), precision=5)) for draw, value in zip(plan.draws, values))
+    texts = [np.array2string(np.asarray(value), precision=5) for value in values]
+    return tuple((draw.text, text) for draw, text in zip(plan.draws, texts))
 
 
 def run_trials(
@@ -220,9 +221,11 @@ def run_worlds_trials(
         tally.end(end)
     outcomes = []
     for number in range(count):
-        lost = [f"the simulation stopped at {end[number]:.3f} s: {worlds.failures[number]}"] if worlds.failed[number] else []
-        bad = [tally.sentence(number) for tally in tallies if tally.state[number] == BROKEN]
-        outcomes.append(Outcome(number, (*lost, *bad), _told(plan, number)))
+        bad = []
+        if worlds.failed[number]:
+            bad.append(f"the simulation stopped at {end[number]:.3f} s: {worlds.failures[number]}")
+        bad += [tally.sentence(number) for tally in tallies if tally.state[number] == BROKEN]
+        outcomes.append(Outcome(number, tuple(bad), _told(plan, number)))
     worlds.close()
     return Trials(outcomes, plan.rate)
 

@@ -80,7 +80,8 @@ class Topics:
     """The last message of each topic that somebody asks for, and the fields of it."""
 
     def __init__(self, node: Any) -> None:
-        self._node, self._last, self._lock = node, {}, threading.Lock()
+        self._node, self._lock = node, threading.Lock()
+        self._last: dict[str, Any] = {}
 
     def field(self, topic: str, type_name: str, field: str) -> Any:
         """A field, names joined by dots, numbers for places in lists; None where there is none yet."""
@@ -220,7 +221,9 @@ class WorldsView(View):
                 other = b if link == a else a
                 if not by or (other in by) is not others:
                     signs[i] = 1.0 if link == a else -1.0
-        weights = np.where(there, signs[rows[:, :, PAIR].astype(int) % max(len(pairs), 1)], 0.0) if len(pairs) else there
+        if not signs.any():
+            return np.zeros((self.count, 3))
+        weights = np.where(there, signs[np.where(there, rows[:, :, PAIR], 0.0).astype(int)], 0.0)
         return np.einsum("wc,wci->wi", weights, rows[:, :, IMPULSE : IMPULSE + 3]) / self._worlds.time_step
 
     def _contacts(self):

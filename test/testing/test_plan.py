@@ -84,7 +84,8 @@ def test_the_schema_is_published_and_takes_the_file():
     ],
 )
 def test_errors_name_file_line_and_remedy(tmp_path, line, words):
-    path = write(tmp_path, f"scene: a.yaml\nduration: 1.0\n{line}\n" if "duration" not in line else f"scene: a.yaml\n\n{line}\n")
+    second = "" if "duration" in line else "duration: 1.0"
+    path = write(tmp_path, f"scene: a.yaml\n{second}\n{line}\n")
     with pytest.raises(MbContactError) as caught:
         load_plan(path)
     assert f"{path}:3: " in str(caught.value) and words in str(caught.value), caught.value

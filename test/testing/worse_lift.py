@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The lift's controller, worse on purpose: ``python worse_lift.py half`` (of the grip force) or ``off`` (a hand, 2 cm)."""
+"""The lift's controller, worse on purpose: ``python worse_lift.py``, ``half`` of the grip or a hand 2 cm ``off``."""
 
 from __future__ import annotations
 

@@ -11,14 +11,15 @@ from launch import LaunchDescription
 from mb_contact.model.resources import find_resource
 
 FOLDER = "package://mb_contact/config/ros2_control"
+FILES = ("dual_arm.urdf.xacro", "controllers.yaml")
 SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controller", "effort_controller")
 SECONDS = "600"  #: a switch waits for simulated time
 
 
 def generate_launch_description():
     """robot_state_publisher, the controller manager, and the spawner."""
-    robot, controllers = find_resource(f"{FOLDER}/dual_arm.urdf.xacro"), str(find_resource(f"{FOLDER}/controllers.yaml"))
-    description = ParameterValue(Command(["xacro ", str(robot)]), value_type=str)
+    robot, controllers = (str(find_resource(f"{FOLDER}/{name}")) for name in FILES)
+    description = ParameterValue(Command(["xacro ", robot]), value_type=str)
     simulated = {"use_sim_time": True}
     patience = ["--switch-timeout", SECONDS, "--service-call-timeout", SECONDS]
     spawner = ["--param-file", controllers, "--activate-as-group", *patience]
