@@ -37,7 +37,7 @@ class Quantity:
     read : callable
         From a view (:mod:`mb_contact.testing.views`) and a dict that is kept from call to call to values (worlds,).
     entry : tuple
-        Its name and parameters, as an expectations file has them.
+        What has made it, and the parameters.
     """
 
     text: str
@@ -46,10 +46,8 @@ class Quantity:
     entry: tuple = ()
 
     def __reduce__(self) -> Any:
-        """Made again by its name in another process; one that has none cannot go there."""
-        from mb_contact.testing.quantities import quantity_of
-
-        return (quantity_of, self.entry) if self.entry else super().__reduce__()
+        """Made again in another process by what has made it; one without that cannot go there."""
+        return (_make, self.entry) if self.entry else super().__reduce__()
 
     def __ge__(self, low: float) -> Check:
         return Check(self, low=float(low))
@@ -71,6 +69,10 @@ class Quantity:
         if math.isnan(value):
             return "not there"
         return f"{value:.4g} {self.unit}".rstrip()
+
+
+def _make(make, parameters):
+    return make(**parameters)
 
 
 @dataclass(frozen=True)

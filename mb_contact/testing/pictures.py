@@ -25,8 +25,8 @@ SIZE, SMALL = (640, 480), (320, 240)
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-def draw(simulator: Any, frames: Sequence[tuple[float, Mapping]], folder: Path, film: bool = True) -> list[Path]:
-    """Write ``picture.png`` of the last frame and ``film.png`` of the run; returns the files.
+def draw(simulator: Any, frames: Sequence[tuple[float, Mapping]], folder: Path, moment: float) -> list[Path]:
+    """Write ``picture.png`` of a moment and ``film.png`` of the run; returns the files.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ def draw(simulator: Any, frames: Sequence[tuple[float, Mapping]], folder: Path, 
         Of the scene at its start; what came later is not drawn.
     frames : sequence of (time, poses)
     folder : path
-    film : bool
+    moment : float
+        Of the picture [s].
     """
     drawing = scene_drawing(simulator.scene, simulator.world)
     if not frames or not drawing.visuals:
@@ -42,8 +43,9 @@ def draw(simulator: Any, frames: Sequence[tuple[float, Mapping]], folder: Path, 
     still = {name: simulator.link_pose(name) for name in simulator.world.frames}
     poses = [{**still, **there} for _, there in frames]
     files = [folder / "picture.png"]
-    files[0].write_bytes(png([picture(drawing, poses[-1], _camera(drawing, poses, SIZE))]))
-    if film and len(poses) > 1:
+    shown = max(i for i, (time, _) in enumerate(frames) if time <= moment or i == 0)
+    files[0].write_bytes(png([picture(drawing, poses[shown], _camera(drawing, poses, SIZE))]))
+    if len(poses) > 1:
         chosen = np.unique(np.linspace(0, len(poses) - 1, min(FILM, len(poses))).round().astype(int))
         camera = _camera(drawing, poses, SMALL)
         files.append(folder / "film.png")

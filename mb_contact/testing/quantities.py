@@ -45,7 +45,7 @@ def _quantity(unit: str) -> Callable[[Callable[..., Any]], Callable[..., Quantit
             def read(view, memory):
                 return reader(view, memory, **given)
 
-            return Quantity(texts[0] if len(texts) == 1 else tuple(texts), unit, read, (name, dict(given)))
+            return Quantity(texts[0] if len(texts) == 1 else tuple(texts), unit, read, (quantity, dict(given)))
 
         quantity.__name__ = quantity.__qualname__ = name
         quantity.__doc__, quantity.__signature__, quantity.unit = f"{reader.__doc__}\n\n[{unit}]", own, unit
@@ -53,11 +53,6 @@ def _quantity(unit: str) -> Callable[[Callable[..., Any]], Callable[..., Quantit
         return quantity
 
     return make
-
-
-def quantity_of(name: str, parameters: dict[str, Any]) -> Quantity:
-    """The quantity of a name and parameters."""
-    return QUANTITIES[name](**parameters)
 
 
 def _said(value):
@@ -130,12 +125,12 @@ def speed(view, memory, of: str):
 
 
 @_quantity("m")
-def slip(view, memory, of: str, on: str):
-    """the way that {of} has slipped on {on}
+def slip(view, memory, of: str, against: str):
+    """the way that {of} has slipped against {against}
 
     How far it is, seen from the other link, from where it was when this check began to look.
     """
-    (p, _), (origin, R) = view.pose(of), view.pose(on)
+    (p, _), (origin, R) = view.pose(of), view.pose(against)
     now = np.einsum("wji,wj->wi", R, p - origin)
     return _length(now - memory.setdefault("first", now))
 
@@ -159,12 +154,12 @@ def joint_effort(view, memory, of: str):
 
 
 @_quantity("N")
-def force(view, memory, on: str, by: Sequence[str] = ()):
-    """the contact force on {on} by {by}
+def force(view, memory, of: str, by: Sequence[str] = ()):
+    """the contact force on {of} by {by}
 
     Length of the sum over all contact points, the mean of a step; by anything where ``by`` is left out.
     """
-    return _length(view.force(on, _names(by)))
+    return _length(view.force(of, _names(by)))
 
 
 @_quantity("")

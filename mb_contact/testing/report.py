@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mb_contact.model.scene_writer import save_scene
-from mb_contact.testing.checks import KEPT, Tally
+from mb_contact.testing.checks import BROKEN, KEPT, Tally
 from mb_contact.testing.failures import Result
 from mb_contact.testing.pictures import draw
 
@@ -65,7 +65,8 @@ def leave(run: Run, command: str = "", pictures: bool = True) -> list[str]:
     if bag.exists():
         lines.append(f"replay   mb-contact replay {shlex.quote(str(scene))} {shlex.quote(str(bag))}")
     lines += [f"again    {command}"] if command else []
-    files = draw(run.scene, run.frames, folder) if pictures else []
+    broken = [float(tally.when[0]) for tally in run.tallies if tally.state[0] == BROKEN]
+    files = draw(run.scene, run.frames, folder, min(broken, default=run.time)) if pictures else []
     lines += [f"{file.stem:<8} {file}" for file in files]
     page = folder / "report.html"
     page.write_text(html_page(run, lines, files), encoding="utf-8")

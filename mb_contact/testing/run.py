@@ -146,7 +146,7 @@ class Run:
 
     def _end_physics(self, thread):
         self.node.stop()
-        self.node._hand_over(_Nothing())  # ends a wait for commands
+        self.node.inputs.wake()
         thread.join(STOP_SECONDS)
 
     def close(self) -> None:
@@ -357,15 +357,6 @@ class Run:
         """What became of the controllers and of each check."""
         controllers = Result("controllers", not self.failures, "\n".join(self.failures), self.time)
         return [controllers, *(tally.result() for tally in self.tallies)]
-
-
-class _Nothing:
-    """A request that asks for nothing."""
-
-    def run(self):
-        """Nothing."""
-
-    cancel = run
 
 
 class _Log:

@@ -129,7 +129,7 @@ def test_sentences_of_checks():
     assert (height("box", above="start") >= 0.2).text == "the height of box above its start is at least 0.2 m"
     assert (touch("box", ["left", "right"]) <= 0).text == "box is not touched by left and right"
     assert Check(distance("box", (0, 0, 1)), high=0.1).text == "the distance of box from (0, 0, 1) is at most 0.1 m"
-    assert message("/state", "std_msgs/msg/Float64").entry[0] == "message"
+    assert message("/state", "std_msgs/msg/Float64").entry[0] is message
     for name, make in QUANTITIES.items():
         assert make.__doc__ and isinstance(make.unit, str) and make.__name__ == name
     with pytest.raises(InputError, match="height"):

@@ -24,5 +24,5 @@ def test_a_grasp_that_is_pushed(manipulation):
     run = manipulation("package://mb_contact/config/drumwright_grasp.yaml", squeeze)
     run.wait_for(force("box_left", by="left_jaw") >= 50.0, within=1.0)
     run.push("box_left", force=(0, 60, 0), lasting=0.2)
-    run.keep(slip("box_left", on="left_jaw") <= 0.001, lasting=0.5)
+    run.keep(slip("box_left", against="left_jaw") <= 0.001, lasting=0.5)
     run.now(distance("box_left", to="start") <= 0.001)
