@@ -152,8 +152,8 @@ def _friction(scene, draw, value):
 
 def _joint(scene, draw, value):
     for i, model in enumerate(scene.models):
-        if draw.of in model.joints:
-            joints = {**model.joints, draw.of: float(draw.new(model.joints[draw.of], value))}
+        if draw.of in model.joints or len(scene.models) == 1:
+            joints = {**model.joints, draw.of: float(draw.new(model.joints.get(draw.of, 0.0), value))}
             models = (*scene.models[:i], replace(model, joints=joints), *scene.models[i + 1 :])
             return replace(scene, models=models)
     raise InputError(f"a draw of {draw.text}: no model of the scene has it among its 'joints'")

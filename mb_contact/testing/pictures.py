@@ -19,8 +19,9 @@ from mb_contact.viewer.drawing import Drawing, scene_drawing
 from mb_contact.viewer.render import Camera, picture
 
 SIGHT = np.array([0.75, -0.55, 0.36])  #: from what is looked at to the eye, a unit vector but for rounding
-FILM = 16  #: pictures of a film at most
-SECONDS = 0.25  #: for which each is shown
+FILM = 8  #: pictures of a film at most
+SECONDS = 0.4  #: for which each is shown
+FINE = 5_000  #: triangles from which a film shows collision shapes
 SIZE, SMALL = (640, 480), (320, 240)
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -47,6 +48,8 @@ def draw(simulator: Any, frames: Sequence[tuple[float, Mapping]], folder: Path, 
     files[0].write_bytes(png([picture(drawing, poses[shown], _camera(drawing, poses, SIZE))]))
     if len(poses) > 1:
         chosen = np.unique(np.linspace(0, len(poses) - 1, min(FILM, len(poses))).round().astype(int))
+        if sum(len(part.triangles) for part in drawing.visuals) > FINE:
+            drawing = drawing._replace(visuals=drawing.collisions)
         camera = _camera(drawing, poses, SMALL)
         files.append(folder / "film.png")
         files[1].write_bytes(png([picture(drawing, poses[i], camera) for i in chosen]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import shlex
 import signal
@@ -27,6 +28,9 @@ ASKED = (0, -signal.SIGINT, -signal.SIGTERM, 130, 143)  #: exit codes of who was
 TAIL = 8  #: lines of a log that are told
 
 
+_turns = itertools.count(os.getpid())
+
+
 @contextlib.contextmanager
 def own_domain() -> Iterator[int]:
     """A ROS domain that no other run on this machine has, as long as the context lasts.
@@ -38,7 +42,7 @@ def own_domain() -> Iterator[int]:
     """
     folder = Path(tempfile.gettempdir()) / f"mb_contact_domains_{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    first = os.getpid() % len(DOMAINS)
+    first = next(_turns) % len(DOMAINS)  # not the one that was left last: somebody may still be leaving it
     for domain in (*DOMAINS[first:], *DOMAINS[:first]):
         with open(folder / str(domain), "w", encoding="ascii") as file:
             try:

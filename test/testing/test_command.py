@@ -59,6 +59,7 @@ def test_bad_input_ends_with_two(tmp_path, capsys):
     assert "a test needs a scene" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_fixture_ends_runs_and_fails_tests(tmp_path):
     file = tmp_path / "test_grasp.py"
     file.write_text(

@@ -71,7 +71,7 @@ def test_a_draw_changes_the_scene(draw, read):
 def test_draws_of_commands_and_of_what_is_not_there():
     _, conditions = varied(load_scene(LIFT), Conditions(), (Draw("delay", "commands", 0.01, 0.01),), 5, 6)
     assert conditions.delay == 0.01 and conditions.seed == (5, 6)
-    wrong = (Draw("mass", "bax", 1, 2), "the scene has table, box"), (Draw("joint", "elbow", 1, 2), "no model")
+    wrong = (Draw("mass", "bax", 1, 2), "the scene has table, box"), (Draw("friction", "ice", 1, 2), "ice")
     for draw, words in wrong:
         with pytest.raises(InputError, match=words):
             varied(load_scene(LIFT), Conditions(), (draw,), 0, 0)
