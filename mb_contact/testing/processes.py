@@ -149,11 +149,12 @@ class Program:
         return None if self._process is None else self._process.poll()
 
     def kill(self) -> None:
-        """End it as a power cut would, and all that it has started."""
-        self.by_us = True
-        self._signal(signal.SIGKILL)
-        if self._process is not None:
-            self._process.wait()
+        """End it as a power cut would, and all that it has started; it has no exit code then."""
+        process, self._process = self._process, None  # first: who looks at it meanwhile sees no death
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
     def stop(self) -> None:
         """Ask it to end, as Ctrl-C does, then more firmly; returns when it has ended."""
