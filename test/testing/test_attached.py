@@ -18,7 +18,7 @@ from mb_contact.testing.attached import AttachedRun, TopicsView  # noqa: E402
 from mb_contact.testing.conditions import Conditions, Event  # noqa: E402
 from mb_contact.testing.processes import domain_environment, own_domain, variables  # noqa: E402
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
 def test_what_is_seen_by_topics(tmp_path):
