@@ -150,5 +150,6 @@ setup(
             "mb-contact = mb_contact.programs.cli:main",
             "simulator_node = mb_contact.ros.main:main",
         ],
+        "pytest11": ["mb_contact = mb_contact.testing.plugin"],
     },
 )

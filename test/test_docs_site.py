@@ -26,6 +26,7 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     assert pages <= {page.relative_to(site).with_suffix("") for page in site.rglob("*.html")}
     for name in ("first_scene", "your_robot", "lockstep", "certificate", "worlds"):
         assert (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8").count("cell_output") >= 2, name
+    assert (site / "test_your_controller.html").read_text(encoding="utf-8").count("cell_output") >= 2
     text = (site / "reference" / "dynamics.html").read_text(encoding="utf-8")
     for name in ("forward_dynamics", "operational_compliance", "jacobian"):
         assert f'id="mb_contact.dynamics.{name}"' in text or f".{name}\"" in text

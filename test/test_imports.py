@@ -42,7 +42,8 @@ ALLOWED = {
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
-    "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer"},
+    "testing": BELOW_SIMULATION | {"lazy", "simulation", "worlds", "ros", "viewer"},
+    "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer", "testing"},
     "__main__": {"programs"},
     "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
 }

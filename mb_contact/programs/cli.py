@@ -46,6 +46,7 @@ def _add_commands(commands):
     """All commands, in the order of ``--help``."""
     from mb_contact.programs.bench.command import add_benches, run_bench
     from mb_contact.ros.main import RUN_OPTIONS
+    from mb_contact.testing.options import TEST_OPTIONS
     from mb_contact.viewer.options import add_view_arguments
 
     _command(
@@ -80,6 +81,12 @@ def _add_commands(commands):
         ("scene", {"metavar": "SCENE", "help": "the scene file that was recorded"}),
         ("bag", {"metavar": "BAG", "help": "MCAP file, or a folder of ros2 bag"}),
         epilog="Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record.",
+    )
+    _command(
+        commands, "test", _test, "run a scene with your controllers and check what happens, once or over random trials",
+        *TEST_OPTIONS,
+        PACKAGES,
+        epilog="Exit codes: 0 passed, 1 failed, 2 bad input. docs/testing.md has all checks.",
     )
     demo = _command(commands, "demo", None, "run a demonstration that judges itself")
     demos = demo.add_subparsers(title="demonstrations", metavar="NAME", required=True)
@@ -224,6 +231,15 @@ def _replay(arguments):
     from mb_contact.ros.replay import replay_file
 
     return replay_file(arguments.scene, arguments.bag, lambda line: print(f"mb-contact: {line}", file=sys.stderr))
+
+
+# --- test -----------------------------------------------------------------------------------------
+
+
+def _test(arguments):
+    from mb_contact.testing.command import run_command
+
+    return run_command(arguments)
 
 
 # --- demo -----------------------------------------------------------------------------------------

@@ -93,6 +93,8 @@ class SimulatorNode:
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
+        self.watch = None  #: called between two control periods, before the state is told, with the last step or None
+        self.commanded = None  #: called with the efforts that are to act; returns those that do
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self._all_runs = node.create_subscription(Run.TYPE, "run", lambda _: None, LATCHED)
         self._runs_before = 1  #: publishers of ``run`` when they were counted last
@@ -252,6 +254,8 @@ class SimulatorNode:
         if self.paused or self._lockstep.given_up:  # else the wait for the answer takes what has come
             self.inputs.take()
         self._serve_requests()
+        if self.watch is not None and self._steps() % self._schedule.control == 0:
+            self.watch(self._step)
         if self.paused:
             if self.stepping:
                 self.stepping.advance()
@@ -269,7 +273,7 @@ class SimulatorNode:
                 self.answered(time.perf_counter() - begun)
         self.inputs.ask_actuators()
         effort = self._policy.effort(self.stamp() * 1e-9, force=self._lockstep.given_up)
-        self._do_steps(effort)
+        self._do_steps(effort if self.commanded is None else self.commanded(effort))
 
     def _do_steps(self, effort):
         """Step to the next control instant; a request that comes in meanwhile waits until then."""

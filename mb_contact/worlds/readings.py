@@ -3,6 +3,7 @@
 
 """What worlds can be asked between steps: live arrays, and what is computed from them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.world import World
 from mb_contact.simulation.results import Certificate
 from mb_contact.types import WORLD
-from mb_contact.worlds.lanes import Held
+from mb_contact.worlds.lanes import Held, ThreadLane
 
 _FIELDS = list(Certificate._fields)
 #: numbers of a step as a structured array, with the fields of Certificate; the solver is a number of SOLVER_NAMES
@@ -29,6 +30,7 @@ class WorldReadings:
     world: World
     time_step: float
     _store: Held
+    _lanes: Sequence[ThreadLane]
 
     @property
     def q(self) -> Floats:
@@ -208,6 +210,22 @@ class WorldReadings:
         if not 0 <= number < len(arrays.q):
             raise InputError(f"there is no world {number}; the worlds are 0 to {len(arrays.q) - 1}")
         return arrays.report[number, : arrays.count[number]].copy()
+
+    def contact_rows(self) -> tuple[Floats, NDArray[np.bool_], Sequence[tuple[str, str]]]:
+        """Contacts of all worlds in the last step.
+
+        Returns
+        -------
+        rows : ndarray (w, c, 15)
+            As those of ``contacts``; c is room for the most that there have been.
+        there : ndarray (w, c) of bool
+            Which rows are contacts.
+        pairs : sequence of (str, str)
+            Links of each pair of shapes, by the numbers in the rows.
+        """
+        arrays = self._store.arrays
+        there = np.arange(arrays.report.shape[1]) < arrays.count[:, None]
+        return arrays.report, there, self._lanes[0].context.pair_links
 
     @property
     def bytes_per_world(self) -> int:

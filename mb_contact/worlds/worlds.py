@@ -105,6 +105,9 @@ class Worlds(WorldReadings):
     True
     >>> worlds.contacts(0).shape, worlds.worst_residuals.max() < 1e-9, worlds.bytes_per_world < 10_000
     ((4, 14), True, True)
+    >>> rows, there, pairs = worlds.contact_rows()
+    >>> there.sum(axis=1), pairs[int(rows[0, 0, 12])]
+    (array([4, 4, 4, 4]), ('table', 'box'))
     >>> worlds.v[1, 3] = 0.5
     >>> worlds.refresh([1])
     >>> job = worlds.job([1, 3], steps=5)

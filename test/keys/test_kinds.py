@@ -99,7 +99,7 @@ def test_refusals(content, message):
 
 
 def test_a_file_without_anything_is_told_what_there_is():
-    with pytest.raises(SceneError, match="file.yaml:1: the scene is empty; allowed keys: preset, models"):
+    with pytest.raises(SceneError, match="file.yaml:1: the file is empty; allowed keys: preset, models"):
         Reader("file.yaml").compose("")
 
 

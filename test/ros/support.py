@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -30,6 +28,7 @@ from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.ros.qos import QoS  # noqa: E402
+from mb_contact.testing.processes import own_domain  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PEER = HERE / "peer"
@@ -47,26 +46,12 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 TRIGGER = "std_srvs/srv/Trigger"
 SET_BOOL = "std_srvs/srv/SetBool"
 
-WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
-WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
-_numbers = itertools.count(os.getpid() % 90)
+_kept = contextlib.ExitStack()
 
 
 def free_domain():
-    """Return a ROS domain (1 to 100: below the ephemeral ports) whose first ports nobody uses.
-
-    Each worker of pytest-xdist has domains of its own: two would else find the same one free.
-    """
-    share = 100 // WORKERS
-    for _ in range(share):
-        domain = 1 + WORKER * share + next(_numbers) % share
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind(("127.0.0.1", 7400 + 250 * domain + 10))
-            except OSError:
-                continue
-        return domain
-    raise RuntimeError("all ROS domains are in use")
+    """A ROS domain that nobody else has, until this process ends."""
+    return _kept.enter_context(own_domain())
 
 
 class Process:
@@ -291,7 +276,8 @@ class Session:
     """A ROS domain of its own with its processes and nodes; a context manager."""
 
     def __init__(self, **variables):
-        self.domain = free_domain()
+        self._stack = contextlib.ExitStack()
+        self.domain = self._stack.enter_context(own_domain())
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS_", "RMW_"))}
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self.env |= {"ROS_DOMAIN_ID": str(self.domain), "PYTHONPATH": path, **variables}
@@ -303,6 +289,7 @@ class Session:
     def __exit__(self, *_):
         for item in reversed(self._open):
             item.close()
+        self._stack.close()
 
     def process(self, *command):
         """Start a program."""

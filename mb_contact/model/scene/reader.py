@@ -85,8 +85,8 @@ class Reader:
         self.path = path
         self.lines: dict[str, int] = {}
 
-    def compose(self, content: str) -> yaml.Node:
-        """Root node of the file."""
+    def compose(self, content: str, keys: Mapping[str, Kind] = SCENE_KEYS) -> yaml.Node:
+        """Root node of the file, whose keys an empty one is told."""
         try:
             root = yaml.compose(content, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
@@ -98,7 +98,7 @@ class Reader:
             problem = f"the character #x{error.character:04x} is not allowed"
             raise SceneError(f"{self.path}:{line}: not well-formed YAML: {problem}") from None
         if root is None:
-            raise SceneError(f"{self.path}:1: the scene is empty; allowed keys: {', '.join(SCENE_KEYS)}")
+            raise SceneError(f"{self.path}:1: the file is empty; allowed keys: {', '.join(keys)}")
         return root
 
     def error(self, node: yaml.Node, key: str, message: str) -> SceneError:

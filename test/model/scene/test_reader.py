@@ -113,7 +113,7 @@ def test_wrong_scene_names_file_line_and_key(case, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "scene.yaml:1: the scene is empty; allowed keys: preset, models"),
+        ("", "scene.yaml:1: the file is empty; allowed keys: preset, models"),
         ("- 1\n", "scene.yaml:1: scene: must be a mapping"),
         ("? [a]\n: 1\n", "scene.yaml:1: scene: must be a mapping whose keys are texts"),
         ("a: *nobody\n", "scene.yaml:1: not well-formed YAML: found undefined alias"),

@@ -1,0 +1,28 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tests of this package: four by their expectations, one in code; ``colcon test``, or ``pytest`` in its folder."""
+
+from pathlib import Path
+
+import pytest
+
+from mb_contact.testing import distance, force, load_plan, slip
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("name", ["grasp", "peg", "lift", "wheel"])
+def test_expectations(manipulation, name):
+    """Expectations that need no code."""
+    manipulation(load_plan(HERE / "expectations" / f"{name}.yaml")).finish()
+
+
+def test_a_grasp_that_is_pushed(manipulation):
+    """The same grasp, step by step: a push as soon as the jaws hold the box."""
+    squeeze = f"python {HERE / 'manipulation_tests' / 'squeeze.py'}"
+    run = manipulation("package://mb_contact/config/drumwright_grasp.yaml", squeeze)
+    run.wait_for(force("box_left", by="left_jaw") >= 50.0, within=1.0)
+    run.push("box_left", force=(0, 60, 0), lasting=0.2)
+    run.keep(slip("box_left", against="left_jaw") <= 0.001, lasting=0.5)
+    run.now(distance("box_left", to="start") <= 0.001)

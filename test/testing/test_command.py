@@ -1,0 +1,98 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command and the plugin as a user runs them: exit codes, JUnit XML, the page, what failed tests leave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
+
+from mb_contact.model.resources import child_environment  # noqa: E402
+from mb_contact.programs.cli import main  # noqa: E402
+from paths import ROOT  # noqa: E402
+
+pytestmark = pytest.mark.long
+SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
+JAWS = f"python {ROOT / 'test' / 'testing' / 'jaws.py'}"
+PYTEST = [sys.executable, "-m", "pytest", "-p", "mb_contact.testing.plugin", "-p", "no:cacheprovider", "-c", os.devnull]
+EXPECT = """
+duration: 0.5
+expect:
+- {distance: box_left, to: start, most: 0.02, name: the box stays & holds}
+- {touch: box_left, by: box_right, is: true, at: 0.1}
+draw: [{mass: box_left, factor: [0.5, 1.5]}]
+"""
+
+
+def test_a_test_that_fails_leaves_what_shows_it(tmp_path, capsys):
+    expect = tmp_path / "grasp.yaml"
+    expect.write_text(EXPECT, encoding="utf-8")
+    junit, out = tmp_path / "junit.xml", tmp_path / "out"
+    code = main([
+        "test", SCENE, "--controller", f"{JAWS} --force 1", "--expect", str(expect), "--out", str(out), "--junit",
+        str(junit), "--backend", "embedded", "--trial", "3",
+    ])  # fmt: skip
+    said = capsys.readouterr().out
+    assert code == 1 and "FAILED  expected: the distance of box_left from its start is at most 0.02 m" in said, said
+    assert f"replay   mb-contact replay {out}/scene.yaml {out}/run.mcap" in said and "--trial 3" in said
+    suite = ElementTree.parse(junit).getroot()[0]
+    assert suite.attrib["tests"] == "3" and suite.attrib["failures"] == "1"
+    assert suite[1].attrib["name"] == "the box stays & holds"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 1 and page.count("data:image/png") == 2 and "the box stays &amp; holds" in page
+    assert (out / "picture.png").stat().st_size > 2_000 and b"acTL" in (out / "film.png").read_bytes()
+    assert main(["replay", str(out / "scene.yaml"), str(out / "run.mcap")]) == 0
+
+
+def test_bad_input_ends_with_two(tmp_path, capsys):
+    expect = tmp_path / "grasp.yaml"
+    expect.write_text(EXPECT, encoding="utf-8")
+    assert main(["test", "none.yaml", "--expect", str(expect), "--out", str(tmp_path)]) == 2
+    assert main(["test", "--expect", str(expect)]) == 2
+    assert "a test needs a scene" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_fixture_ends_runs_and_fails_tests(tmp_path):
+    file = tmp_path / "test_grasp.py"
+    file.write_text(
+        "from mb_contact.testing import distance, load_plan\n"
+        "def test_bad(manipulation):\n"
+        f"    run = manipulation({SCENE!r}, {JAWS + ' --force 1'!r})\n"
+        "    run.expect(distance('box_left') <= 0.01, until=0.3, name='it stays')\n"
+        "    run.advance(0.4)\n",
+        encoding="utf-8",
+    )
+    environment = child_environment() | {"MB_CONTACT_ROS_BACKEND": "embedded"}
+    command = [*PYTEST, "--rootdir", str(tmp_path), str(file), "--manipulation-out", str(tmp_path / "out")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and "1 error" in done.stdout, done.stdout
+    assert "is at most 0.01 m from 0 s to 0.3 s; measured: 0.01" in done.stdout and "replay   mb-contact" in done.stdout
+    assert list((tmp_path / "out").rglob("picture.png")), done.stdout
+
+
+@pytest.mark.slow
+def test_the_example_package_passes():
+    folder = ROOT / "examples" / "manipulation_tests"
+    command = [*PYTEST, "--rootdir", str(folder), str(folder)]
+    done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault, words", [("half", "the height of box above its start is at least 0.2 m"), ("off", "measured: ")]
+)
+def test_a_worse_lift_fails(tmp_path, capsys, fault, words):
+    expect = ROOT / "examples" / "manipulation_tests" / "expectations" / "lift.yaml"
+    worse = f"python {ROOT / 'test' / 'testing' / 'worse_lift.py'} {fault}"
+    code = main(["test", "--expect", str(expect), "--controller", worse, "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert code == 1 and words in said, said

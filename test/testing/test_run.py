@@ -1,0 +1,146 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs over topics: a good controller passes, worse ones fail by the right check, and no process is left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
+
+from mb_contact.errors import InputError  # noqa: E402
+from mb_contact.ros.replay import read_recording, replay  # noqa: E402
+from mb_contact.simulation.simulator import Simulator  # noqa: E402
+from mb_contact.testing import (  # noqa: E402
+    CheckFailed,
+    Expectation,
+    Plan,
+    Run,
+    distance,
+    force,
+    height,
+    held,
+    slip,
+    touch,
+)
+from mb_contact.testing.conditions import Conditions, Event, push  # noqa: E402
+from paths import ROOT  # noqa: E402
+
+pytestmark = pytest.mark.long
+SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
+JAWS = f"{sys.executable} {ROOT / 'test' / 'testing' / 'jaws.py'}"
+HELD = Expectation(distance("box_left") <= 0.02, name="the box stays")
+NUDGE = Conditions((Event(0.3, *push("box_left", (0, 30, 0), lasting=0.05)),))
+
+
+def plan(command=JAWS, *expectations, **options):
+    return Plan(SCENE, (command,), expectations or (HELD,), **({"duration": 1.0, "backend": "embedded"} | options))
+
+
+def finished(given, folder):
+    """Results and the run of a plan."""
+    with Run(given, folder, say=lambda _: None) as run:
+        results = run.finish()
+    assert all(program.code is not None for program in run.programs)
+    return results, run
+
+
+def states(run):
+    recording = read_recording(run.folder / "run.mcap")
+    return [(stamp, message.position.tobytes(), message.velocity.tobytes()) for stamp, message in recording.states]
+
+
+def test_a_good_controller_passes_and_the_bag_replays_it(tmp_path):
+    checks = HELD, Expectation(held("box_left", ["left_jaw", "box_right"]) >= 90.0, after=0.2)
+    results, run = finished(plan(JAWS, *checks, conditions=NUDGE), tmp_path / "first")
+    assert [result.passed for result in results] == [True] * 3, results
+    assert run.time == pytest.approx(1.0) and run.programs[0].by_us
+    again = replay(Simulator(SCENE), read_recording(tmp_path / "first" / "run.mcap"))
+    assert again.equal == again.compared > 90  # the push too
+
+
+def test_waits_are_in_simulated_time(tmp_path):
+    with Run(plan(), tmp_path) as run:
+        run.wait_for(force("box_left", "left_jaw") >= 50.0, within=0.5)
+        begun = run.time
+        time.sleep(0.2)
+        assert run.time == begun  # it stands still while nobody waits
+        run.push("box_left", (0, 40, 0), lasting=0.1)
+        run.keep(slip("box_left", "left_jaw") <= 0.01, lasting=0.3)
+        run.now(touch("box_left", "box_right") >= 1)
+        assert run.time == pytest.approx(begun + 0.3) and run.value(height("box_left")) == pytest.approx(1.0, abs=0.01)
+        with pytest.raises(CheckFailed, match="the height of box_left above world is at least 2 m for 0.1 s on end"):
+            run.wait_for(height("box_left") >= 2.0, within=0.1, lasting=0.1)
+    assert run.programs[0].code is not None
+
+
+@pytest.mark.slow
+def test_the_same_bits_every_time(tmp_path):
+    first, second = (finished(plan(conditions=NUDGE), tmp_path / name)[1] for name in ("first", "second"))
+    assert states(first) == states(second)
+
+
+@pytest.mark.slow
+def test_a_controller_is_killed_and_started_again_at_a_simulated_time(tmp_path):
+    restart = Conditions((Event(0.3, "restart", {"controller": 1}), Event(0.5, "reset")))
+    results, run = finished(plan(conditions=restart), tmp_path / "killed")
+    assert results[0].passed, results
+    reset = Conditions((Event(0.5, "reset"),))
+    _, other = finished(plan(conditions=reset), tmp_path / "not")
+    assert states(run) == states(other)
+
+
+@pytest.mark.parametrize(
+    "fault, words",
+    [
+        pytest.param("--force 3", ["is at most 0.02 m from 0 s to 0.9 s; measured: 0.02"], marks=pytest.mark.slow),
+        ("dies", ["ended with exit code 3", "the gripper is on fire"]),
+        pytest.param("nan", ["at 0.500 s the node rejected a message on joint_commands: effort[0] is not finite"],
+                     marks=pytest.mark.slow),
+        pytest.param("leaves", ["the run ended then"], marks=pytest.mark.slow),
+    ],
+)
+def test_worse_controllers_fail_by_the_right_check(tmp_path, fault, words):
+    bounded = Expectation(distance("box_left") <= 0.02, until=0.9, name="the box stays")
+    results, run = finished(plan(f"{JAWS} {fault}", bounded), tmp_path)
+    text = "\n".join(result.name + ": " + result.text for result in results if not result.passed)
+    assert all(word in text for word in words), text
+
+
+def test_a_controller_that_hangs_spends_its_budget_of_wall_time(tmp_path):
+    begun = time.monotonic()
+    with Run(plan(f"{JAWS} hangs"), tmp_path, say=lambda _: None) as run:
+        run.advance(0.45)
+        run.plan = replace(run.plan, wall=time.monotonic() - begun + 3.0)
+        words = "of wall time, its budget; the simulation stands at 0.500 s and waits for"
+        with pytest.raises(CheckFailed, match=words) as told:
+            run.advance(0.5)
+    assert "left_jaw_joint" in str(told.value) and run.programs[0].code is not None
+
+
+@pytest.mark.slow
+def test_commands_that_come_late_or_never_act_as_stated(tmp_path):
+    late, run = finished(plan(conditions=Conditions(delay=0.05, loss=0.3, seed=2)), tmp_path)
+    assert late[0].passed
+    again = replay(Simulator(SCENE), read_recording(tmp_path / "run.mcap"))
+    assert again.equal == again.compared
+
+
+@pytest.mark.slow
+def test_who_does_not_end_is_killed_and_it_counts(tmp_path):
+    results, run = finished(plan(f"{JAWS} deaf"), tmp_path)
+    assert "did not end when asked to" in results[0].text and run.programs[0].code == -9
+
+
+def test_what_is_misspelled_is_said_before_anything_moves(tmp_path):
+    with pytest.raises(InputError, match="bax"), Run(plan(JAWS, Expectation(height("bax") >= 1.0)), tmp_path) as run:
+        run.finish()
+    with pytest.raises(InputError, match="cannot be started"), Run(plan("no_such_program"), tmp_path):
+        pass
+    with pytest.raises(InputError, match="no 'lockstep_joint'"), Run(plan(parameters={"lockstep_joint": 1}), tmp_path):
+        pass
