@@ -150,6 +150,7 @@ setup(
             "mb-contact = mb_contact.programs.cli:main",
             "simulator_node = mb_contact.ros.main:main",
         ],
-        "pytest11": ["mb_contact = mb_contact.testing.plugin"],
+        # named as ``pytest -p`` names it, which may load it too
+        "pytest11": ["mb_contact.testing.plugin = mb_contact.testing.plugin"],
     },
 )
