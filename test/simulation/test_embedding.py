@@ -258,7 +258,7 @@ def test_what_does_not_know_embedded_loops_is_refused():
     sim = mb.Simulator(replace(scene, loops="auto", collision_scheme="event"))
     assert not sim.context.parts and sim.loops["coupler_rocker"] == "collision_scheme: event"
     with pytest.raises(mb.SceneError, match="these steps have loops as rows; set loops: multipliers"):
-        mb.Simulator(scene, step=RobustPivotStep)
+        mb.Simulator(replace(scene, loops="embed"), step=RobustPivotStep)
     with pytest.raises(mb.SceneError, match="loops"):
         mb.Simulator(replace(scene, loops="cut"))
 
