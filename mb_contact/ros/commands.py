@@ -160,7 +160,7 @@ class CommandInbox:
         elif stamp is None:
             self._take(effort, rows, stamp, run, targets)
         elif stamp > self.answers.expected:
-            self._reject(topic, "its stamp is of no state so far; in lockstep a command echoes that which it answers")
+            self._reject(topic, "its stamp is of no state that was waited for; in lockstep a command echoes that which it answers")
         else:
             self._answer(effort, rows, stamp, run, targets)
 
@@ -306,9 +306,14 @@ class CommandInbox:
         with self.changed:
             self._held[:] = 0.0
             self._asked = {field: {} for field in self._asked}
-            self._epoch, self._run = epoch, run
+            self._epoch = epoch
+            self.begin_run(run)
+
+    def begin_run(self, run: int) -> None:
+        """Answers to the states of other runs are refused from now on; what is held stays."""
+        with self.changed:
+            self._run, self.answered = run, False
             self.answers.forget()
-            self.answered = False
             self._doubtful.clear()
 
 

@@ -89,7 +89,8 @@ class SimulatorNode:
             self.options, self._inbox, self._interrupted, lambda: self._pacer.resume(self.simulator.time),
             self._publish_again, self._tell, lambda: (self.outputs.listeners(), self.inputs.senders()), self._logger,
         )  # fmt: skip
-        self._step = None
+        self._step = self._effort = None
+        self._paused_at = -1.0  #: the ``pause_at`` that has been obeyed
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
@@ -252,14 +253,16 @@ class SimulatorNode:
         if self.paused or self._lockstep.given_up:  # else the wait for the answer takes what has come
             self.inputs.take()
         self._serve_requests()
+        self.inputs.set_states()
+        self._obey_pause_at()
         if self.paused:
-            if self.stepping:
-                self.stepping.advance()
-            else:
+            if not self.stepping:
                 self._interrupt.wait(SLICE)
+            elif self.stepping.cancelled or self._is_answered():
+                self.stepping.advance()
             self._pacer.resume(self.simulator.time)
             return
-        if self._steps() % self._schedule.control == 0:
+        if self._is_control_instant():
             self._inbox.expect(self.stamp())
             begun = time.perf_counter()
             self._publish()
@@ -267,20 +270,43 @@ class SimulatorNode:
                 return
             if self.answered is not None:
                 self.answered(time.perf_counter() - begun)
-        self.inputs.ask_actuators()
-        effort = self._policy.effort(self.stamp() * 1e-9, force=self._lockstep.given_up)
-        self._do_steps(effort)
+        self._do_steps()
 
-    def _do_steps(self, effort):
+    def _is_control_instant(self):
+        return self._steps() % self._schedule.control == 0
+
+    def _is_answered(self):
+        """Whether the next step of a paused simulation may be taken: in lockstep, controllers have their say first."""
+        waits = self.options.lockstep and self._lockstep.begun and self._is_control_instant()
+        return not waits or self._lockstep.await_command(self.stamp())
+
+    def _obey_pause_at(self):
+        """Pause when published time has come to the parameter ``pause_at``, once for each value."""
+        due, now = self.options.pause_at, self.stamp() * 1e-9 + 5e-10
+        if now < self._paused_at:
+            self._paused_at = -1.0  # time was set back
+        if due >= 0.0 and due != self._paused_at and now >= due:
+            self._paused_at = due
+            if not self.paused:
+                self.do_pause(True)
+                self._logger.info(f"paused {self.whereabouts()}, as pause_at says")
+
+    def _do_steps(self):
         """Step to the next control instant; a request that comes in meanwhile waits until then."""
         while True:
-            self._take_step(effort)
+            self._take_step()
             self._pace()
-            if self._steps() % self._schedule.control == 0 or self._stop:
+            if self._is_control_instant() or self._stop:
                 return
             self._publish()
 
-    def _take_step(self, effort):
+    def _take_step(self):
+        """Take a time step under the efforts of now, which in lockstep are those of the last control instant."""
+        if self._effort is None or self._is_control_instant() or (self.paused and not self.options.lockstep):
+            self.inputs.ask_actuators()
+            force = self._lockstep.given_up and not self.paused
+            self._effort = self._policy.effort(self.stamp() * 1e-9, force=force)
+        effort = self._effort
         if self.applied is not None:
             self.applied(self.stamp(), effort)
         self.inputs.push()
@@ -315,7 +341,7 @@ class SimulatorNode:
                 return
 
     def _interrupted(self):
-        return self._stop or bool(self._requests)
+        return self._stop or bool(self._requests) or self.stepping.cancelled
 
     # --- what services ask for, on the physics thread ---------------------------------------------
     def tell(self, kind: str, **fields: Any) -> None:
@@ -371,8 +397,7 @@ class SimulatorNode:
         self._step, self._failure = None, ""
         if self.applied is not None:
             self.applied(self._first_ns, None)
-        if self.inputs.pushes is not None:
-            self.inputs.pushes.clear()
+        self.inputs.forget()
         self._begin_run()
 
     def _refuse_inactive(self):
@@ -391,8 +416,15 @@ class SimulatorNode:
         self.outputs.begin_run()
         self.state_changed()
 
+    def state_was_set(self) -> None:
+        """The state is another than steps have made it: what answers the one that had its stamp is of a former run."""
+        if self.options.lockstep:
+            self._begin_run()
+        else:
+            self.state_changed()
+
     def state_changed(self) -> None:
-        """The state is another than steps have made it: old commands do not answer it; publish it."""
+        """Old commands do not answer this state; publish it."""
         self._inbox.clear(self.stamp(), self.outputs.run)
         self._policy.restart(self.stamp() * 1e-9)
         self.outputs.clear()
@@ -407,16 +439,17 @@ class SimulatorNode:
         self.stepping.end("paused" if paused else "the simulation goes on")
         self.paused, self._failure = bool(paused), ""
         if paused:  # everybody sees the state in which it stands
-            self._inbox.expect(self.stamp())
+            if self._is_control_instant() or not self.options.lockstep:
+                self._inbox.expect(self.stamp())
             self._publish(force=self.outputs.told != self.stamp())
         self._pacer.resume(self.simulator.time)
         return "paused" if paused else "running"
 
     def _one_step(self, last):
         """Take one time step while paused; the last one is published in any case."""
-        self.inputs.ask_actuators()
-        self._take_step(self._policy.effort(self.stamp() * 1e-9))
-        self._inbox.expect(self.stamp())
+        self._take_step()
+        if self._is_control_instant() or not self.options.lockstep:
+            self._inbox.expect(self.stamp())
         self._publish(force=last)
         return self.whereabouts()
 
@@ -436,13 +469,16 @@ class SimulatorNode:
             raise
         joints, others = ((s.world.joint_names, s.world.follower_names) for s in (simulator, former))
         if joints != others:  # a state is told once, but one of other joints is another state
+            if self.options.lockstep:
+                self.outputs.begin_run()
+                self._inbox.begin_run(self.outputs.run)
             self._publish(force=True)
         else:
             self.outputs.publish_frames(self.stamp())
 
     def _use(self, simulator, anew=False):
         """Go on with another simulator; ``anew`` where nothing of what was there stays."""
-        self.simulator, self._step = simulator, None
+        self.simulator, self._step, self._effort = simulator, None, None
         self.inputs.bind(simulator)
         self.outputs.bind(simulator, anew)
         self._rebuilt += 1

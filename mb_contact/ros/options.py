@@ -58,6 +58,9 @@ DESCRIPTIONS = {
     "world_frame": Description("frame_id of /tf, and of external wrenches in world axes"),
     "frame_prefix": Description("in front of all other frames; simulators that share /tf need different ones"),
     "start_paused": Description("begin paused"),
+    "pause_at": Description(
+        "published time at which the simulation pauses by itself [s], once; negative: never", True, -1.0, 1e9
+    ),
     "reset_rewinds_time": Description("let a reset set time back to zero; otherwise it never runs backwards", True),
     "link_tf": Description("put the robots' links into /tf too; robot_state_publisher normally does that", True),
     "external_wrench_links": Description(
@@ -122,6 +125,8 @@ class NodeOptions:
     frame_prefix : str
         In front of the names of links and objects wherever they are frames, as robot_state_publisher's.
     start_paused : bool
+    pause_at : float
+        Published time at which the simulation pauses by itself [s], at the next control instant; -1: never.
     link_tf : bool
         Put the robots' links into /tf too.
     external_wrench_links, joint_wrench_joints : list of str
@@ -161,6 +166,7 @@ class NodeOptions:
     world_frame: str = "world"
     frame_prefix: str = ""
     start_paused: bool = False
+    pause_at: float = -1.0
     reset_rewinds_time: bool = False
     marker_rate: float = 30.0
     planning_scene_rate: float = 10.0

@@ -150,13 +150,12 @@ class Outputs:
         force : bool
             Publish everything, due or not.
         again : bool
-            Publish the same state once more (a controller may have joined late); nothing is measured anew.
+            Publish the same state once more (a controller may have joined late), and samples of sensors of it.
         """
         if stamp == self._sent and not (force or again):
             return
         self._sent = stamp
-        if not again:
-            self._sensors.publish(step, stamp)
+        self._sensors.publish(step, stamp, again)
         due = self._schedule
         for every, output, arguments in (
             (due.clock, self._clock, ()),
