@@ -353,7 +353,7 @@ class TimeoutPolicy:
         none_yet = accepted == 0 and self._policy == "gravity_compensation"
         # half a microsecond: sums of time steps are not exact
         expired = force or none_yet or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
-        if expired and not self.active:
+        if expired and not self.active and not force:  # whoever forces it has said so
             self._warn(now)
         self.active = expired
         if not expired or self._policy == "hold":

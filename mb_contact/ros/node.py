@@ -270,7 +270,15 @@ class SimulatorNode:
                 return
             if self.answered is not None:
                 self.answered(time.perf_counter() - begun)
-        self._do_steps()
+        effort = self._efforts(self._lockstep.given_up)
+        self._do_steps(effort)
+
+    def _efforts(self, force=False):
+        """What acts from now on; in lockstep what has acted since the last control instant."""
+        if self._effort is None or self._is_control_instant() or not self.options.lockstep:
+            self.inputs.ask_actuators()
+            self._effort = self._policy.effort(self.stamp() * 1e-9, force)
+        return self._effort
 
     def _is_control_instant(self):
         return self._steps() % self._schedule.control == 0
@@ -291,22 +299,16 @@ class SimulatorNode:
                 self.do_pause(True)
                 self._logger.info(f"paused {self.whereabouts()}, as pause_at says")
 
-    def _do_steps(self):
+    def _do_steps(self, effort):
         """Step to the next control instant; a request that comes in meanwhile waits until then."""
         while True:
-            self._take_step()
+            self._take_step(effort)
             self._pace()
             if self._is_control_instant() or self._stop:
                 return
             self._publish()
 
-    def _take_step(self):
-        """Take a time step under the efforts of now, which in lockstep are those of the last control instant."""
-        if self._effort is None or self._is_control_instant() or (self.paused and not self.options.lockstep):
-            self.inputs.ask_actuators()
-            force = self._lockstep.given_up and not self.paused
-            self._effort = self._policy.effort(self.stamp() * 1e-9, force=force)
-        effort = self._effort
+    def _take_step(self, effort):
         if self.applied is not None:
             self.applied(self.stamp(), effort)
         self.inputs.push()
@@ -447,7 +449,7 @@ class SimulatorNode:
 
     def _one_step(self, last):
         """Take one time step while paused; the last one is published in any case."""
-        self._take_step()
+        self._take_step(self._efforts())
         if self._is_control_instant() or not self.options.lockstep:
             self._inbox.expect(self.stamp())
         self._publish(force=last)

@@ -147,7 +147,7 @@ class NodeOptions:
     """
 
     lockstep: bool = False
-    lockstep_timeout: float = 1.0
+    lockstep_timeout: float = 5.0
     lockstep_joints: list = field(default_factory=lambda: [""])
     wait_for_controller: bool = True
     command_timeout: float = 0.1

@@ -206,7 +206,7 @@ class RclpyNode(Node):
         subscription = super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
         if isinstance(msg_type, str):
             subscription.tap = None  # called with the CDR bytes of every message, for recording
-            kind = _type(msg_type)
+            kind = _type(msg_type)  # with a decoder it is looked at
             subscription.decode = Decoder(msg_type, lambda data: deserialize_message(data, kind), _encoded)
         return subscription
 

@@ -97,8 +97,10 @@ class Turns:
     def _wait(self, seconds):
         """Subscriptions with messages, whether somebody woke us, whether rclpy's executor has work."""
         node = self._node
+        known = (entity for entity in node.subscriptions if type(entity.callback_group) is not TakenByPort)
         ready = self._watch.wait(
-            seconds, [entity for entity in node.subscriptions if type(entity.callback_group) is not TakenByPort],
+            # one that another thread is still making has no decoder yet
+            seconds, [entity for entity in known if entity.callback_group is not self.group or hasattr(entity, "decode")],
             list(node.guards), list(node.timers), list(node.clients), list(node.services),
         )  # fmt: skip
         topics = [entity for entity in ready if getattr(entity, "callback_group", None) is self.group]

@@ -25,7 +25,7 @@ from mb_contact.ros.embedded.rtps import Participant
 from paths import ROOT
 from ros.asking import set_parameters
 from ros.fake_simulator import FakeSimulator
-from ros.support import COMPILING, RANGE, Session, installed_rmw, wait_until
+from ros.support import COMPILING, RANGE, TIMEOUT, Session, installed_rmw, wait_until
 
 HERE = find_spec("rclpy") and installed_rmw("fastrtps")
 RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if HERE else None)
@@ -126,6 +126,25 @@ def test_the_action_is_served():
         peer = rclpy_peer(ros, "simulate")
         assert peer.wait(COMPILING) == 0, peer.output()
         assert json.loads(peer.lines[-1]) == [1, 7, 4, 5]  # OK, feedback, SUCCEEDED, CANCELED
+
+
+@pytest.mark.parametrize("first", ["client", "server"])
+def test_a_server_on_fast_dds_is_called(first):
+    """What it is asked for arrives as it was sent, each request once; answers larger than a packet come back."""
+    with Session(**RANGE) as ros:
+        peer, server = ros.peer(), None
+        if first == "server":
+            server = rclpy_peer(ros, "serve", 6)
+            server.wait_for("serving")
+        clients = [peer.node.create_client("std_srvs/srv/SetBool", "switch") for _ in range(2)]
+        server = server or rclpy_peer(ros, "serve", 6)
+        for data, client in zip((False, True, True, False, False, True), clients * 3):
+            assert client.wait_for_service(TIMEOUT)
+            future = client.call_async(client.Request(data=data))
+            assert future.wait(TIMEOUT), server.output()
+            answer = future.result()
+            assert answer.success is data and len(answer.message) == (100_000 if data else 3)
+        assert server.wait() == 0 and json.loads(server.lines[-1]) == [False, True, True, False, False, True]
 
 
 def test_lost_packets_are_sent_again(monkeypatch):
