@@ -160,7 +160,8 @@ class CommandInbox:
         elif stamp is None:
             self._take(effort, rows, stamp, run, targets)
         elif stamp > self.answers.expected:
-            self._reject(topic, "its stamp is of no state that was waited for; in lockstep a command echoes that which it answers")
+            reason = "its stamp is of no state that was waited for; in lockstep a command echoes that which it answers"
+            self._reject(topic, reason)
         else:
             self._answer(effort, rows, stamp, run, targets)
 
@@ -337,7 +338,6 @@ class TimeoutPolicy:
         self._seen = 0
         self._last = 0.0
         self.active = False  #: whether the policy applies now
-        self.activations = 0
 
     def configure(self, options: NodeOptions) -> None:
         """Take the timeout and policy of (changed) options."""
@@ -361,7 +361,6 @@ class TimeoutPolicy:
         return self._gravity() if self._policy == "gravity_compensation" else np.zeros_like(held)
 
     def _warn(self, now):
-        self.activations += 1
         if self._seen:
             self._logger.warning(
                 f"no command for {now - self._last:.3f} s of simulated time; policy '{self._policy}' applies"

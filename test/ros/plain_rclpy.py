@@ -9,7 +9,7 @@
     python plain_rclpy.py events               one line for each parameter event
     python plain_rclpy.py topics               one line for each topic on the graph when it is seen first
     python plain_rclpy.py call NODE COUNT      asks so often for a node's parameters, and for 2,000 descriptions of one
-    python plain_rclpy.py serve COUNT          offers switch (SetBool) until it was asked so often; what it was asked for
+    python plain_rclpy.py serve COUNT          offers switch (SetBool); what it was asked for, so often
     python plain_rclpy.py simulate             a paused simulator's steps: seven, and a million that are cancelled
 """
 

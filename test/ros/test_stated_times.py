@@ -73,7 +73,8 @@ def deliver(publisher, what, arrived):
 def verdict(backend, untidy):
     """States by run and stamp, and poses of the box, where things act at stated times."""
     found, poses = {}, []
-    with Session.of(backend) as ros, ros.running(mb.Simulator(SCENE), backend=backend, pause_at=0.05, **LOCKSTEP) as node:
+    options = LOCKSTEP | {"backend": backend, "pause_at": 0.05}
+    with Session.of(backend) as ros, ros.running(mb.Simulator(SCENE), **options) as node:
         peer, first = ros.peer(), ros.peer("first")
         simulation = Simulation(peer)
 
