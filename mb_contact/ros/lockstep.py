@@ -14,6 +14,7 @@ SLICE = 0.1  #: longest wait before interruptions are looked at [s]
 SETTLE = 2.0  #: without anything new: as many controllers as have answered the first state are all there are [s]
 MEETING = 1.0  #: for which a state is sent again and again where somebody has come or gone [s]
 AGAIN = 1.0  #: between two times that it is sent where nobody has [s]
+LONG = 5.0  #: after so many seconds the log tells whose answer is missing
 
 
 class Lockstep:
@@ -88,11 +89,11 @@ class Lockstep:
             if waited >= limit:
                 self._give_up(stamp)
                 return True
-            self._look_around()
+            self._look_around(stamp, waited)
         self._started, self.waiting_for = True, ""
         return True
 
-    def _look_around(self):
+    def _look_around(self, stamp, waited):
         """Whoever began to listen after the state was sent, or answered it before it was heard, finds it again."""
         now, met = time.monotonic(), self._audience()
         if met != self._met:
@@ -103,6 +104,10 @@ class Lockstep:
             self._repeat()
         self.waiting_for = f"the answer of {self._answers.missing() or 'a controller'}"
         self._tell()
+        if waited > LONG:
+            gone = "" if met[1] else "; nobody sends commands, and lockstep_timeout lets the simulation go on without"
+            text = f"lockstep: the state at {stamp * 1e-9:.6f} s waits for {self.waiting_for}{gone}"
+            self._logger.warning(text, throttle_duration_sec=10.0)
 
     def _give_up(self, stamp):
         self._answers.give_up()

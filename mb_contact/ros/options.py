@@ -94,7 +94,7 @@ class NodeOptions:
         Wait for one command per control period.
     lockstep_timeout : float
         Wall seconds to wait for it; then the policy applies and the simulation goes on
-        in real time until a command comes again.  0: wait without end.
+        in real time until a command comes again, so that the run depends on the wall clock.  0: wait without end.
     lockstep_joints : list of str
         Joints for which each state has to be answered from the first one on, beside those that are commanded: where
         several controllers share a robot and may start long after one another.
@@ -147,7 +147,7 @@ class NodeOptions:
     """
 
     lockstep: bool = False
-    lockstep_timeout: float = 5.0
+    lockstep_timeout: float = 0.0
     lockstep_joints: list = field(default_factory=lambda: [""])
     wait_for_controller: bool = True
     command_timeout: float = 0.1

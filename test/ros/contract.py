@@ -133,7 +133,7 @@ SERVICES = (
 
 PARAMETERS = {  # name: value in this run, whether it can be changed
     "lockstep": (False, False),
-    "lockstep_timeout": (5.0, True),
+    "lockstep_timeout": (0.0, True),
     "lockstep_joints": ([""], False),
     "wait_for_controller": (True, False),
     "command_timeout": (0.1, True),
