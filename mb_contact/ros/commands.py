@@ -274,6 +274,11 @@ class CommandInbox:
             self.listen(min(_SLICE, remaining), interrupted)
         return self.answered
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether there are commands that may answer this state or the one before."""
+        return bool(self._doubtful)
+
     def settle(self) -> bool:
         """Nothing better has come for long: commands without a stamp answer the state; whether it is answered."""
         with self.changed:

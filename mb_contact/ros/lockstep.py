@@ -98,7 +98,8 @@ class Lockstep:
         now, met = time.monotonic(), self._audience()
         if met != self._met:
             self._met, self._meeting = met, now + MEETING
-        if now < self._meeting or now > self._sent + AGAIN:
+        # a state that is sent again puts the next one's answers without a stamp in doubt
+        if not self._inbox.doubtful and (now < self._meeting or now > self._sent + AGAIN):
             self._sent = now
             self._answers.sent_again()
             self._repeat()
