@@ -258,6 +258,7 @@ class SimulatorNode:
         if self.paused:
             if not self.stepping:
                 self._interrupt.wait(SLICE)
+                self.outputs.show_frames(self.stamp())
             elif self.stepping.cancelled or self._is_answered():
                 self.stepping.advance()
             self._pacer.resume(self.simulator.time)

@@ -173,6 +173,24 @@ def test_steps_of_a_paused_lockstep_wait_for_the_answers():
         assert waiting.wait(10.0) and "after 1 of 5 steps" in waiting.result().result.error_message
 
 
+def test_links_are_told_at_time_0_where_robot_state_publisher_is_silent():
+    """A viewer that comes while the simulation is paused there, or waits for a controller, sees the robot."""
+    with Session() as ros, ros.running(mb.Simulator(SCENE), start_paused=True, **LOCKSTEP) as node:
+        peer = ros.peer()
+        frames = peer.listen("/tf", "tf2_msgs/msg/TFMessage", QoS(1000))
+
+        def told():
+            return {frame.child_frame_id: stamp_ns(frame.header.stamp) for m in frames for frame in m.transforms}
+
+        peer.until(lambda: told() == {"box": 0, "cart": 0})
+        node.ask(lambda: node.do_pause(False))
+        count = len(frames)
+        peer.until(lambda: len(frames) > count + 2)
+        Controller(ros.peer("controller"), untidy=False)
+        peer.until(lambda: told()["box"] >= 100 * MS)
+        assert told()["cart"] == 0
+
+
 def test_a_state_whose_answer_was_lost_comes_again():
     """Nobody has come or gone: it is the message that has not arrived."""
     with Session() as ros, ros.running(FakeSimulator(1), **LOCKSTEP) as node:
