@@ -16,24 +16,21 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.errors import CommunicationError, DynamicsError, MbContactError, SolverError
-from mb_contact.ros.backend import call_safely, spin_safely
+from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import TimeoutPolicy
-from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text, unheard_text
+from mb_contact.ros.diagnostics import Diagnostics, Summary
 from mb_contact.ros.inputs import Inputs
 from mb_contact.ros.lockstep import SLICE, Lockstep
+from mb_contact.ros.looks import Looks
 from mb_contact.ros.memory import REBUILDS, give_memory_back
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
-from mb_contact.ros.outputs.robot import Run
 from mb_contact.ros.pacing import Pacer
-from mb_contact.ros.qos import LATCHED
 from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
-
-FOREIGN_SECONDS = 2.0  #: between two looks for clients whose calls cannot be answered
 
 
 class SimulatorNode:
@@ -95,8 +92,7 @@ class SimulatorNode:
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
-        self._all_runs = node.create_subscription(Run.TYPE, "run", lambda _: None, LATCHED)
-        self._runs_before = 1  #: publishers of ``run`` when they were counted last
+        self._looks = Looks(node, self._record, lambda: self.inputs.unheard() if self._lockstep.waiting_for else ())
         self.inputs.listen()
         if not serve(self):
             self._logger.info("no simulation_interfaces here: ~/reset, ~/pause and ~/step only")
@@ -207,35 +203,9 @@ class SimulatorNode:
         return f"{joints} joints, steps of {step:g} ms, {waits}, {pace}{', paused' if self.paused else ''}"
 
     def _spin(self):
-        due = time.monotonic()
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
-            if time.monotonic() > due:
-                call_safely(self.node, "the look for foreign clients", self._look_for_foreign_clients)
-                call_safely(self.node, "the look for rivals", self._look_for_rivals)
-                call_safely(self.node, "the look for unheard controllers", self._look_for_unheard)
-                due = time.monotonic() + FOREIGN_SECONDS
-
-    def _look_for_foreign_clients(self):
-        found = self.node.foreign_clients()
-        if set(found) - set(self._record.foreign_clients):
-            self._logger.warning(foreign_text(found))
-        self._record.foreign_clients = found
-
-    def _look_for_unheard(self):
-        """In lockstep, where an answer is missing: controllers whose commands DDS does not hand over."""
-        found = self.inputs.unheard() if self._lockstep.waiting_for else []
-        if set(found) - set(self._record.unheard):
-            self._logger.warning(unheard_text(found))
-        self._record.unheard = found
-
-    def _look_for_rivals(self):
-        """Other simulators on these topics; twice in a row, since a publisher that is gone is forgotten late."""
-        runs = getattr(self._all_runs, "get_publisher_count", lambda: 1)()  # older rclpy cannot tell
-        rivals = max(min(runs, self._runs_before) - 1, 0)
-        if rivals > self._record.rivals:
-            self._logger.warning(RIVAL_TEXT)
-        self._record.rivals, self._runs_before = rivals, runs
+            self._looks.look()
 
     def _advance_or_pause(self, bounded):
         """As ``_advance``; a step that is impossible pauses the simulation, and ends one of a given duration."""

@@ -23,7 +23,7 @@ import pytest
 import mb_contact.ros.embedded.rtps_wire as wire
 import ros.contract as contract
 from mb_contact.ros.embedded.rtps import Participant
-from mb_contact.ros.node import FOREIGN_SECONDS
+from mb_contact.ros.looks import LOOK_SECONDS
 from paths import ROOT
 from ros.asking import set_parameters
 from ros.fake_simulator import FakeSimulator
@@ -159,7 +159,7 @@ def test_a_node_on_rclpy_is_called_by_the_embedded_backend():
         peer = ros.peer()
         for data, told in ((True, "paused"), (False, "running")):
             assert peer.call("/mb_contact/pause", SET_BOOL, data=data).message == told
-        time.sleep(FOREIGN_SECONDS + 0.5)
+        time.sleep(LOOK_SECONDS + 0.5)
         node.signal()
         assert node.wait() == 0 and "waits in vain" not in node.output(), node.output()
 
