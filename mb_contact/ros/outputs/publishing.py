@@ -136,6 +136,7 @@ class Outputs:
         if time.monotonic() > self._shown + AGAIN:
             self._shown = time.monotonic()
             self.publish_frames(stamp)
+            self._objects.publish(stamp)
 
     def publish_frames(self, stamp: int) -> None:
         """Show where everything is, between two states."""
