@@ -160,7 +160,8 @@ class CommandInbox:
         elif stamp is None:
             self._take(effort, rows, stamp, run, targets)
         elif stamp > self.answers.expected:
-            self._reject(topic, "its stamp is of no state so far; in lockstep a command echoes that which it answers")
+            reason = "its stamp is of no state that was waited for; in lockstep a command echoes that which it answers"
+            self._reject(topic, reason)
         else:
             self._answer(effort, rows, stamp, run, targets)
 
@@ -273,6 +274,11 @@ class CommandInbox:
             self.listen(min(_SLICE, remaining), interrupted)
         return self.answered
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether there are commands that may answer this state or the one before."""
+        return bool(self._doubtful)
+
     def settle(self) -> bool:
         """Nothing better has come for long: commands without a stamp answer the state; whether it is answered."""
         with self.changed:
@@ -306,9 +312,14 @@ class CommandInbox:
         with self.changed:
             self._held[:] = 0.0
             self._asked = {field: {} for field in self._asked}
-            self._epoch, self._run = epoch, run
+            self._epoch = epoch
+            self.begin_run(run)
+
+    def begin_run(self, run: int) -> None:
+        """Answers to the states of other runs are refused from now on; what is held stays."""
+        with self.changed:
+            self._run, self.answered = run, False
             self.answers.forget()
-            self.answered = False
             self._doubtful.clear()
 
 
@@ -332,7 +343,6 @@ class TimeoutPolicy:
         self._seen = 0
         self._last = 0.0
         self.active = False  #: whether the policy applies now
-        self.activations = 0
 
     def configure(self, options: NodeOptions) -> None:
         """Take the timeout and policy of (changed) options."""
@@ -348,7 +358,7 @@ class TimeoutPolicy:
         none_yet = accepted == 0 and self._policy == "gravity_compensation"
         # half a microsecond: sums of time steps are not exact
         expired = force or none_yet or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
-        if expired and not self.active:
+        if expired and not self.active and not force:  # whoever forces it has said so
             self._warn(now)
         self.active = expired
         if not expired or self._policy == "hold":
@@ -356,7 +366,6 @@ class TimeoutPolicy:
         return self._gravity() if self._policy == "gravity_compensation" else np.zeros_like(held)
 
     def _warn(self, now):
-        self.activations += 1
         if self._seen:
             self._logger.warning(
                 f"no command for {now - self._last:.3f} s of simulated time; policy '{self._policy}' applies"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from mb_contact.errors import MbContactError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox
-from mb_contact.ros.pushes import WRENCH, PushInbox
+from mb_contact.ros.pushes import WAITING, WRENCH, PushInbox, due_at, warn_of_delay
 from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
@@ -46,6 +46,7 @@ class Inputs:
             joints, simulator.world.effort_limit > 0.0, options, logger, _servos(simulator)
         )
         self.pushes = self._make_pushes()
+        self._states: list[Any] = []  #: of joints, which wait for their time
         self.types, self._subscriptions = {}, {}
         # in lockstep the physics thread waits for commands itself, where the backend lets it
         self._port = node.create_port() if options.lockstep and hasattr(node, "create_port") else None
@@ -101,7 +102,7 @@ class Inputs:
         self.commands.set_joints(world.joint_names, world.effort_limit > 0.0, _servos(simulator))
         former, self.pushes = self.pushes, self._make_pushes()
         if former is not None and self.pushes is not None:
-            self.pushes.accepted, self.pushes.rejected = former.accepted, former.rejected
+            self.pushes.go_on(former)
         self._listen_for_pushes()
 
     def ask_actuators(self) -> None:
@@ -127,7 +128,18 @@ class Inputs:
     def push(self) -> None:
         """Hand on the pushes that act now."""
         if self.pushes is not None:
-            self.pushes.apply(self._owner.simulator, self._owner.tell)
+            self.pushes.apply(self._owner.simulator, self._owner.stamp(), self._owner.tell)
+
+    def set_states(self) -> None:
+        """Put joints where messages have said for a time that has come."""
+        while self._states and self._states[0][0] <= self._owner.stamp():
+            self._set_joints(*self._states.pop(0))
+
+    def forget(self) -> None:
+        """What waits for its time is of a run that has ended."""
+        self._states = []
+        if self.pushes is not None:
+            self.pushes.clear()
 
     def _make_pushes(self):
         simulator, options = self._owner.simulator, self._owner.options
@@ -137,19 +149,33 @@ class Inputs:
         return PushInbox(simulator.world, links, near, options, self._logger)
 
     def _on_joint_states(self, message):
-        """Put the robots' joints where a message says, between two steps."""
+        """Put the robots' joints where a message says, between two steps, or at the time of its stamp."""
         names, rows = list(message.name), (message.position, message.velocity)
         positions, velocities = (np.array(row, dtype=float) if len(row) else None for row in rows)
-        self._between_steps(lambda: self._set_joints(names, positions, velocities))
+        entry = due_at(message.header), names, positions, velocities
+        if len(self._states) < WAITING:
+            self._between_steps(lambda: self._take_states(entry))
+        else:
+            self._logger.warning(f"rejected a message on set_joint_states: {WAITING} wait", throttle_duration_sec=1.0)
 
-    def _set_joints(self, names, positions, velocities):
+    def _take_states(self, entry):
+        if entry[0] > self._owner.stamp():
+            self._states.append(entry)
+            self._states.sort(key=lambda entry: entry[0])
+        else:
+            self._set_joints(*entry)
+
+    def _set_joints(self, stamp, names, positions, velocities):
+        now = self._owner.stamp()
+        if self._owner.options.lockstep:
+            warn_of_delay(self._logger, "a message on set_joint_states", stamp, now)
         try:
             self._owner.simulator.set_joints(names, positions, velocities)
         except MbContactError as error:  # nobody waits for an answer
             self._logger.warning(f"rejected a message on set_joint_states: {error}", throttle_duration_sec=1.0)
             return
         self._owner.tell("joints", names=names, positions=positions, velocities=velocities)
-        self._owner.state_changed()
+        self._owner.state_was_set()
 
     def _listen_for_pushes(self):
         """Subscribe to the pushes of all links that there are, and to those of no others."""

@@ -12,7 +12,9 @@ from mb_contact.ros.options import NodeOptions
 
 SLICE = 0.1  #: longest wait before interruptions are looked at [s]
 SETTLE = 2.0  #: without anything new: as many controllers as have answered the first state are all there are [s]
-MEETING = 1.0  #: for which a state is sent again and again where somebody has begun to listen [s]
+MEETING = 1.0  #: for which a state is sent again and again where somebody has come or gone [s]
+AGAIN = 1.0  #: between two times that it is sent where nobody has [s]
+LONG = 5.0  #: after so many seconds the log tells whose answer is missing
 
 
 class Lockstep:
@@ -52,7 +54,7 @@ class Lockstep:
         self._tell, self._audience = tell, audience
         self._started = False  # whether the first command has come
         self._accepted = 0  # commands when the wait was given up
-        self._listeners, self._meeting = 0, 0.0
+        self._met, self._meeting, self._sent = (0, 0), 0.0, 0.0
         self._missing, self._since = "", 0.0  # whose answer to the first state is missing, and since when the same
         self.timeouts = 0
         self.waiting_for = ""
@@ -61,6 +63,11 @@ class Lockstep:
     def given_up(self) -> bool:
         """Whether the simulation goes on in real time, by the policy for missing commands, until commands come."""
         return bool(self._answers.free)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there are controllers to wait for."""
+        return self._started or self._inbox.accepted > 0
 
     def await_command(self, stamp: int) -> Any:
         """Wait for the answer to the state of ``stamp`` [ns]; False when something else has to be done first."""
@@ -72,6 +79,7 @@ class Lockstep:
         if self.given_up:
             return not self._interrupted()
         begun, limit, waited = time.monotonic(), self._options.lockstep_timeout or math.inf, 0.0
+        self._sent = begun
         while not self._inbox.wait(min(SLICE, limit - waited), self._interrupted):
             waited = time.monotonic() - begun
             if self._interrupted():
@@ -81,20 +89,26 @@ class Lockstep:
             if waited >= limit:
                 self._give_up(stamp)
                 return True
-            self._look_around()
+            self._look_around(stamp, waited)
         self._started, self.waiting_for = True, ""
         return True
 
-    def _look_around(self):
-        """Somebody may have begun to listen after the state was sent; others want to know what is waited for."""
-        now, (listeners, _) = time.monotonic(), self._audience()
-        if listeners != self._listeners:
-            self._listeners, self._meeting = listeners, now + MEETING
-        if now < self._meeting:
+    def _look_around(self, stamp, waited):
+        """Whoever began to listen after the state was sent, or answered it before it was heard, finds it again."""
+        now, met = time.monotonic(), self._audience()
+        if met != self._met:
+            self._met, self._meeting = met, now + MEETING
+        # a state that is sent again puts the next one's answers without a stamp in doubt
+        if not self._inbox.doubtful and (now < self._meeting or now > self._sent + AGAIN):
+            self._sent = now
             self._answers.sent_again()
             self._repeat()
         self.waiting_for = f"the answer of {self._answers.missing() or 'a controller'}"
         self._tell()
+        if waited > LONG:
+            gone = "" if met[1] else "; nobody sends commands, and lockstep_timeout lets the simulation go on without"
+            text = f"lockstep: the state at {stamp * 1e-9:.6f} s waits for {self.waiting_for}{gone}"
+            self._logger.warning(text, throttle_duration_sec=10.0)
 
     def _give_up(self, stamp):
         self._answers.give_up()
@@ -134,5 +148,5 @@ class Lockstep:
                 answers.sent_again()
                 self._repeat()
         self._started, self.waiting_for = True, ""
-        self._listeners = self._audience()[0]
+        self._met = self._audience()
         return True

@@ -16,24 +16,21 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.errors import CommunicationError, DynamicsError, MbContactError, SolverError
-from mb_contact.ros.backend import call_safely, spin_safely
+from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import TimeoutPolicy
-from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text, unheard_text
+from mb_contact.ros.diagnostics import Diagnostics, Summary
 from mb_contact.ros.inputs import Inputs
 from mb_contact.ros.lockstep import SLICE, Lockstep
+from mb_contact.ros.looks import Looks
 from mb_contact.ros.memory import REBUILDS, give_memory_back
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
-from mb_contact.ros.outputs.robot import Run
 from mb_contact.ros.pacing import Pacer
-from mb_contact.ros.qos import LATCHED
 from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
-
-FOREIGN_SECONDS = 2.0  #: between two looks for clients whose calls cannot be answered
 
 
 class SimulatorNode:
@@ -89,15 +86,15 @@ class SimulatorNode:
             self.options, self._inbox, self._interrupted, lambda: self._pacer.resume(self.simulator.time),
             self._publish_again, self._tell, lambda: (self.outputs.listeners(), self.inputs.senders()), self._logger,
         )  # fmt: skip
-        self._step = None
+        self._step = self._effort = None
+        self._paused_at = -1.0  #: the ``pause_at`` that has been obeyed
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.watch = None  #: called between two control periods, before the state is told, with the last step or None
         self.commanded = None  #: called with the efforts that are to act; returns those that do
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
-        self._all_runs = node.create_subscription(Run.TYPE, "run", lambda _: None, LATCHED)
-        self._runs_before = 1  #: publishers of ``run`` when they were counted last
+        self._looks = Looks(node, self._record, lambda: self.inputs.unheard() if self._lockstep.waiting_for else ())
         self.inputs.listen()
         if not serve(self):
             self._logger.info("no simulation_interfaces here: ~/reset, ~/pause and ~/step only")
@@ -208,35 +205,9 @@ class SimulatorNode:
         return f"{joints} joints, steps of {step:g} ms, {waits}, {pace}{', paused' if self.paused else ''}"
 
     def _spin(self):
-        due = time.monotonic()
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
-            if time.monotonic() > due:
-                call_safely(self.node, "the look for foreign clients", self._look_for_foreign_clients)
-                call_safely(self.node, "the look for rivals", self._look_for_rivals)
-                call_safely(self.node, "the look for unheard controllers", self._look_for_unheard)
-                due = time.monotonic() + FOREIGN_SECONDS
-
-    def _look_for_foreign_clients(self):
-        found = self.node.foreign_clients()
-        if set(found) - set(self._record.foreign_clients):
-            self._logger.warning(foreign_text(found))
-        self._record.foreign_clients = found
-
-    def _look_for_unheard(self):
-        """In lockstep, where an answer is missing: controllers whose commands DDS does not hand over."""
-        found = self.inputs.unheard() if self._lockstep.waiting_for else []
-        if set(found) - set(self._record.unheard):
-            self._logger.warning(unheard_text(found))
-        self._record.unheard = found
-
-    def _look_for_rivals(self):
-        """Other simulators on these topics; twice in a row, since a publisher that is gone is forgotten late."""
-        runs = getattr(self._all_runs, "get_publisher_count", lambda: 1)()  # older rclpy cannot tell
-        rivals = max(min(runs, self._runs_before) - 1, 0)
-        if rivals > self._record.rivals:
-            self._logger.warning(RIVAL_TEXT)
-        self._record.rivals, self._runs_before = rivals, runs
+            self._looks.look()
 
     def _advance_or_pause(self, bounded):
         """As ``_advance``; a step that is impossible pauses the simulation, and ends one of a given duration."""
@@ -254,16 +225,19 @@ class SimulatorNode:
         if self.paused or self._lockstep.given_up:  # else the wait for the answer takes what has come
             self.inputs.take()
         self._serve_requests()
-        if self.watch is not None and self._steps() % self._schedule.control == 0:
+        self.inputs.set_states()
+        self._obey_pause_at()
+        if self.watch is not None and self._is_control_instant():
             self.watch(self._step)
         if self.paused:
-            if self.stepping:
-                self.stepping.advance()
-            else:
+            if not self.stepping:
                 self._interrupt.wait(SLICE)
+                self.outputs.show_frames(self.stamp())
+            elif self.stepping.cancelled or self._is_answered():
+                self.stepping.advance()
             self._pacer.resume(self.simulator.time)
             return
-        if self._steps() % self._schedule.control == 0:
+        if self._is_control_instant():
             self._inbox.expect(self.stamp())
             begun = time.perf_counter()
             self._publish()
@@ -271,16 +245,43 @@ class SimulatorNode:
                 return
             if self.answered is not None:
                 self.answered(time.perf_counter() - begun)
-        self.inputs.ask_actuators()
-        effort = self._policy.effort(self.stamp() * 1e-9, force=self._lockstep.given_up)
-        self._do_steps(effort if self.commanded is None else self.commanded(effort))
+        effort = self._efforts(self._lockstep.given_up)
+        self._do_steps(effort)
+
+    def _efforts(self, force=False):
+        """What acts from now on; in lockstep what has acted since the last control instant."""
+        if self._effort is None or self._is_control_instant() or not self.options.lockstep:
+            self.inputs.ask_actuators()
+            self._effort = self._policy.effort(self.stamp() * 1e-9, force)
+            if self.commanded is not None:
+                self._effort = self.commanded(self._effort)
+        return self._effort
+
+    def _is_control_instant(self):
+        return self._steps() % self._schedule.control == 0
+
+    def _is_answered(self):
+        """Whether the next step of a paused simulation may be taken: in lockstep, controllers have their say first."""
+        waits = self.options.lockstep and self._lockstep.begun and self._is_control_instant()
+        return not waits or self._lockstep.await_command(self.stamp())
+
+    def _obey_pause_at(self):
+        """Pause when published time has come to the parameter ``pause_at``, once for each value."""
+        due, now = self.options.pause_at, self.stamp() * 1e-9 + 5e-10
+        if now < self._paused_at:
+            self._paused_at = -1.0  # time was set back
+        if due >= 0.0 and due != self._paused_at and now >= due:
+            self._paused_at = due
+            if not self.paused:
+                self.do_pause(True)
+                self._logger.info(f"paused {self.whereabouts()}, as pause_at says")
 
     def _do_steps(self, effort):
         """Step to the next control instant; a request that comes in meanwhile waits until then."""
         while True:
             self._take_step(effort)
             self._pace()
-            if self._steps() % self._schedule.control == 0 or self._stop:
+            if self._is_control_instant() or self._stop:
                 return
             self._publish()
 
@@ -319,7 +320,7 @@ class SimulatorNode:
                 return
 
     def _interrupted(self):
-        return self._stop or bool(self._requests)
+        return self._stop or bool(self._requests) or self.stepping.cancelled
 
     # --- what services ask for, on the physics thread ---------------------------------------------
     def tell(self, kind: str, **fields: Any) -> None:
@@ -375,8 +376,7 @@ class SimulatorNode:
         self._step, self._failure = None, ""
         if self.applied is not None:
             self.applied(self._first_ns, None)
-        if self.inputs.pushes is not None:
-            self.inputs.pushes.clear()
+        self.inputs.forget()
         self._begin_run()
 
     def _refuse_inactive(self):
@@ -395,8 +395,15 @@ class SimulatorNode:
         self.outputs.begin_run()
         self.state_changed()
 
+    def state_was_set(self) -> None:
+        """The state is another than steps have made it: what answers the one that had its stamp is of a former run."""
+        if self.options.lockstep:
+            self._begin_run()
+        else:
+            self.state_changed()
+
     def state_changed(self) -> None:
-        """The state is another than steps have made it: old commands do not answer it; publish it."""
+        """Old commands do not answer this state; publish it."""
         self._inbox.clear(self.stamp(), self.outputs.run)
         self._policy.restart(self.stamp() * 1e-9)
         self.outputs.clear()
@@ -411,16 +418,17 @@ class SimulatorNode:
         self.stepping.end("paused" if paused else "the simulation goes on")
         self.paused, self._failure = bool(paused), ""
         if paused:  # everybody sees the state in which it stands
-            self._inbox.expect(self.stamp())
+            if self._is_control_instant() or not self.options.lockstep:
+                self._inbox.expect(self.stamp())
             self._publish(force=self.outputs.told != self.stamp())
         self._pacer.resume(self.simulator.time)
         return "paused" if paused else "running"
 
     def _one_step(self, last):
         """Take one time step while paused; the last one is published in any case."""
-        self.inputs.ask_actuators()
-        self._take_step(self._policy.effort(self.stamp() * 1e-9))
-        self._inbox.expect(self.stamp())
+        self._take_step(self._efforts())
+        if self._is_control_instant() or not self.options.lockstep:
+            self._inbox.expect(self.stamp())
         self._publish(force=last)
         return self.whereabouts()
 
@@ -440,13 +448,16 @@ class SimulatorNode:
             raise
         joints, others = ((s.world.joint_names, s.world.follower_names) for s in (simulator, former))
         if joints != others:  # a state is told once, but one of other joints is another state
+            if self.options.lockstep:
+                self.outputs.begin_run()
+                self._inbox.begin_run(self.outputs.run)
             self._publish(force=True)
         else:
             self.outputs.publish_frames(self.stamp())
 
     def _use(self, simulator, anew=False):
         """Go on with another simulator; ``anew`` where nothing of what was there stays."""
-        self.simulator, self._step = simulator, None
+        self.simulator, self._step, self._effort = simulator, None, None
         self.inputs.bind(simulator)
         self.outputs.bind(simulator, anew)
         self._rebuilt += 1

@@ -70,7 +70,7 @@ class NodeOptions:
         launched=("auto", "wait for one command per control period: true, false; auto: with the controller"),
     )
     lockstep_timeout: float = option(
-        1.0, "lockstep: wall time to wait for a command before the policy applies; 0: without end", unit="s",
+        0.0, "lockstep: wall time to wait for a command before the policy applies; 0: without end", unit="s",
         live=True, low=0.0, high=LONGEST, example="5.0",
     )
     lockstep_joints: list[str] = names(
@@ -119,6 +119,10 @@ class NodeOptions:
         launch="frame_prefix",
     )
     start_paused: bool = option(False, "begin paused; go on with the service ~/pause", launch="paused")
+    pause_at: float = option(
+        -1.0, "published time at which the simulation pauses by itself, once; negative: never", unit="s", live=True,
+        low=-1.0, high=1e9, example="2.0",
+    )
     reset_rewinds_time: bool = option(
         False, "let a reset set time back to zero; otherwise it never runs backwards", live=True
     )

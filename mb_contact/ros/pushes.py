@@ -11,11 +11,27 @@ import numpy as np
 
 from mb_contact.checks import shorten
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.options import NodeOptions
 from mb_contact.types import WORLD
 
 WRENCH = "geometry_msgs/msg/WrenchStamped"
+WALL_CLOCK = 100_000_000_000_000_000  #: stamps beyond three simulated years are of a wall clock [ns]
+WAITING = 1000  #: of messages with a stamp to come
+
+
+def due_at(header: Any) -> int:
+    """The published time [ns] at which a message is to act; 0, at once, without a stamp or with a wall clock's."""
+    stamp = stamp_ns(header.stamp)
+    return 0 if stamp > WALL_CLOCK else stamp
+
+
+def warn_of_delay(logger: Any, what: str, stamp: int, now: int) -> None:
+    """Where a message came after its time: only the wall clock knows at which state that was."""
+    if 0 < stamp < now:
+        text = f"{what} came late: it was for {stamp * 1e-9:.6f} s and acts at {now * 1e-9:.6f} s"
+        logger.warning(text, throttle_duration_sec=1.0)
 
 
 class PushInbox:
@@ -47,7 +63,7 @@ class PushInbox:
     ) -> None:
         self._options, self._logger = options, logger
         self._lock = threading.Lock()
-        self._waiting = {}
+        self._waiting = {}  # by stamp and link
         self.accepted = self.rejected = 0
         self.topics = {}  #: topic to link
         for link in _chosen(world, links, near):
@@ -72,9 +88,11 @@ class PushInbox:
         elif frame not in ("", self._options.world_frame, own):
             allowed = f"'{self._options.world_frame}', '{own}' or empty"
             self._reject(topic, f"frame_id is '{shorten(frame)}'; it must be {allowed}")
+        elif len(self._waiting) >= WAITING:
+            self._reject(topic, f"{WAITING} wrenches wait for their time")
         else:
             with self._lock:
-                self._waiting[link] = (wrench, "link" if frame == own else "world")
+                self._waiting[due_at(message.header), link] = (wrench, "link" if frame == own else "world")
                 self.accepted += 1
 
     def _reject(self, topic, reason):
@@ -84,17 +102,24 @@ class PushInbox:
             f"rejected a message on {topic}: {reason} ({self.rejected} rejected so far)", throttle_duration_sec=1.0
         )
 
-    def apply(self, simulator: Any, tell: Callable[..., None]) -> None:
-        """Hand the newest wrenches to the simulator and ``tell`` so; on the physics thread, before a step."""
+    def apply(self, simulator: Any, now: int, tell: Callable[..., None]) -> None:
+        """Hand the newest wrenches whose time [ns] has come to the simulator and ``tell`` so; before a step."""
         if not self._waiting:
             return
         with self._lock:
-            waiting, self._waiting = self._waiting, {}
-        for link, (wrench, axes) in waiting.items():
+            due = sorted(key for key in self._waiting if key[0] <= now)
+            found = {link: (stamp, *self._waiting.pop((stamp, link))) for stamp, link in due}
+        for link, (stamp, wrench, axes) in found.items():
             if link in simulator.world.frames:  # an object may have been deleted meanwhile
                 duration = self._options.external_wrench_duration
                 simulator.set_external_wrench(link, wrench, duration, axes)
                 tell("push", link=link, wrench=wrench, duration=duration, axes=axes)
+                if self._options.lockstep:
+                    warn_of_delay(self._logger, f"a wrench on '{shorten(link)}'", stamp, now)
+
+    def go_on(self, former: Any) -> None:
+        """Take over the counters of another inbox, and what waits there."""
+        self.accepted, self.rejected, self._waiting = former.accepted, former.rejected, former._waiting
 
     def clear(self) -> None:
         """Forget what waits (a reset)."""

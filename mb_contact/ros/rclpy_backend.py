@@ -40,6 +40,7 @@ except ImportError as _error:
     ) from None
 
 RESULT_SECONDS = 10  #: how long the result of an action's goal can be asked for; older releases of rclpy have 900
+NO_VENDOR = b"\0\0"  #: what identifiers of rtps.Participant begin with
 
 
 @cache
@@ -206,7 +207,7 @@ class RclpyNode(Node):
         subscription = super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
         if isinstance(msg_type, str):
             subscription.tap = None  # called with the CDR bytes of every message, for recording
-            kind = _type(msg_type)
+            kind = _type(msg_type)  # with a decoder it is looked at
             subscription.decode = Decoder(msg_type, lambda data: deserialize_message(data, kind), _encoded)
         return subscription
 
@@ -260,11 +261,14 @@ class RclpyNode(Node):
         """Services that clients of another DDS vendor call in vain: an endpoint's identifier begins with its vendor."""
         own = {bytes(info.endpoint_gid[:2]) for info in self.get_publishers_info_by_topic("/parameter_events")
                if info.node_name == self.get_name() and info.node_namespace == self.get_namespace()}  # fmt: skip
-        return [
-            name for name in (self.resolve_service_name(service.srv_name) for service in self.services)
-            if any(bytes(client.endpoint_gid[:2]) not in own
-                   for client in self.get_publishers_info_by_topic(f"rq{name}Request", no_mangle=True))
-        ]  # fmt: skip
+        found = []
+        for name in (self.resolve_service_name(service.srv_name) for service in self.services):
+            clients = self.get_publishers_info_by_topic(f"rq{name}Request", no_mangle=True)
+            vendors = [bytes(client.endpoint_gid[:2]) for client in clients]
+            # a client of the embedded backend has one end on Cyclone DDS and one that speaks as Fast DDS does
+            if sum(vendor not in own for vendor in vendors) > 2 * vendors.count(NO_VENDOR):
+                found.append(name)
+        return found
 
     def publishers_of(self, topic: str) -> tuple[int, int]:
         """How many publish on a topic (its absolute name), and how many of them are best effort."""

@@ -97,9 +97,12 @@ class Turns:
     def _wait(self, seconds):
         """Subscriptions with messages, whether somebody woke us, whether rclpy's executor has work."""
         node = self._node
+        known = [  # one that another thread is still making has no decoder yet
+            entity for entity in node.subscriptions if type(entity.callback_group) is not TakenByPort
+            and (entity.callback_group is not self.group or hasattr(entity, "decode"))
+        ]  # fmt: skip
         ready = self._watch.wait(
-            seconds, [entity for entity in node.subscriptions if type(entity.callback_group) is not TakenByPort],
-            list(node.guards), list(node.timers), list(node.clients), list(node.services),
+            seconds, known, list(node.guards), list(node.timers), list(node.clients), list(node.services),
         )  # fmt: skip
         topics = [entity for entity in ready if getattr(entity, "callback_group", None) is self.group]
         woken = self._guard in topics

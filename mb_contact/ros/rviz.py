@@ -44,7 +44,7 @@ def configuration(scene: Any, world: Any, frame_prefix: str = "", world_frame: s
                                     "Offset": {"X": 0.0, "Y": 0.0, "Z": floor}, "Reference Frame": world_frame}),
         *_robots(world, frame_prefix),
         _display("MarkerArray", "Objects", _topic("object_markers", STATE)),  # they come again every second
-        _display("MarkerArray", "Contact points and forces", _topic("contact_markers", STATE)),
+        _display("MarkerArray", "Contact points and forces", _topic("contact_markers", STATE, depth=1)),
         *_wrenches(scene, world, size),
         *_sensors(scene, size),
         _frames(world, frame_prefix, size),
@@ -99,10 +99,10 @@ def _display(kind, name, values, enabled=True):
     return {"Class": f"rviz_default_plugins/{kind}", "Name": name, "Enabled": enabled, **values}
 
 
-def _topic(name, qos: QoS, key="Topic"):
+def _topic(name, qos: QoS, key="Topic", depth=5):
     """A topic as a display has it; ``qos`` is the node's, and a latched one is asked for as such."""
     return {key: {
-        "Value": name, "Depth": 5, "History Policy": "Keep Last",
+        "Value": name, "Depth": depth, "History Policy": "Keep Last",
         "Reliability Policy": "Reliable" if qos.reliable else "Best Effort",
         "Durability Policy": "Transient Local" if qos.latched else "Volatile",
     }}  # fmt: skip

@@ -62,6 +62,11 @@ class Stepping:
         finally:
             self.awaited -= 1
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether those who asked for the next step want it no more."""
+        return bool(self._queue) and self._queue[0].cancelled()
+
     # --- physics thread ---------------------------------------------------------------------------
     def _begin(self, steps):
         if self._node.inactive:

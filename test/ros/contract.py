@@ -133,7 +133,7 @@ SERVICES = (
 
 PARAMETERS = {  # name: value in this run, whether it can be changed
     "lockstep": (False, False),
-    "lockstep_timeout": (1.0, True),
+    "lockstep_timeout": (0.0, True),
     "lockstep_joints": ([""], False),
     "wait_for_controller": (True, False),
     "command_timeout": (0.1, True),
@@ -151,6 +151,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     "world_frame": ("world", False),
     "frame_prefix": ("", False),
     "start_paused": (False, False),
+    "pause_at": (-1.0, True),
     "reset_rewinds_time": (False, True),
     "link_tf": (True, True),
     "external_wrench_links": ([""], False),

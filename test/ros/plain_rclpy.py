@@ -9,6 +9,7 @@
     python plain_rclpy.py events               one line for each parameter event
     python plain_rclpy.py topics               one line for each topic on the graph when it is seen first
     python plain_rclpy.py call NODE COUNT      asks so often for a node's parameters, and for 2,000 descriptions of one
+    python plain_rclpy.py serve COUNT          offers switch (SetBool); what it was asked for, so often
     python plain_rclpy.py simulate             a paused simulator's steps: seven, and a million that are cancelled
 """
 
@@ -23,6 +24,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 
 
 def listen(node):
@@ -120,6 +122,23 @@ def call(node, other, count):
     answer = yield from ask(node, DescribeParameters, f"{other}/describe_parameters", names=names)
     found = {description.name for description in answer.descriptors}
     print(json.dumps([len(answer.descriptors), found == {names[0]}]), flush=True)
+
+
+def serve(node, count):
+    asked = []
+
+    def switch(request, response):
+        asked.append(request.data)
+        response.success, response.message = request.data, "x" * 100_000 if request.data else "off"
+        return response
+
+    node.create_service(SetBool, "switch", switch)
+    print("serving", flush=True)
+    while len(asked) < int(count):
+        yield
+    for _ in range(20):  # the last answer has to leave
+        yield
+    print(json.dumps(asked), flush=True)
 
 
 def simulate(node):

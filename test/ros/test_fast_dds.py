@@ -14,6 +14,7 @@ import os
 import random
 import socket
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,10 +23,11 @@ import pytest
 import mb_contact.ros.embedded.rtps_wire as wire
 import ros.contract as contract
 from mb_contact.ros.embedded.rtps import Participant
+from mb_contact.ros.looks import LOOK_SECONDS
 from paths import ROOT
 from ros.asking import set_parameters
 from ros.fake_simulator import FakeSimulator
-from ros.support import COMPILING, RANGE, Session, installed_rmw, wait_until
+from ros.support import COMPILING, RANGE, SET_BOOL, TIMEOUT, Session, installed_rmw, wait_until
 
 HERE = find_spec("rclpy") and installed_rmw("fastrtps")
 RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if HERE else None)
@@ -126,6 +128,40 @@ def test_the_action_is_served():
         peer = rclpy_peer(ros, "simulate")
         assert peer.wait(COMPILING) == 0, peer.output()
         assert json.loads(peer.lines[-1]) == [1, 7, 4, 5]  # OK, feedback, SUCCEEDED, CANCELED
+
+
+@pytest.mark.parametrize("first", ["client", "server"])
+def test_a_server_on_fast_dds_is_called(first):
+    """What it is asked for arrives as it was sent, each request once; answers larger than a packet come back."""
+    with Session(**RANGE) as ros:
+        peer, server = ros.peer(), None
+        if first == "server":
+            server = rclpy_peer(ros, "serve", 6)
+            server.wait_for("serving")
+        clients = [peer.node.create_client("std_srvs/srv/SetBool", "switch") for _ in range(2)]
+        server = server or rclpy_peer(ros, "serve", 6)
+        for data, client in zip((False, True, True, False, False, True), clients * 3):
+            assert client.wait_for_service(TIMEOUT)
+            future = client.call_async(client.Request(data=data))
+            assert future.wait(TIMEOUT), server.output()
+            answer = future.result()
+            assert answer.success is data and len(answer.message) == (100_000 if data else 3)
+        assert server.wait() == 0 and json.loads(server.lines[-1]) == [False, True, True, False, False, True]
+
+
+def test_a_node_on_rclpy_is_called_by_the_embedded_backend():
+    """And does not take its caller for one of a vendor that it cannot answer."""
+    if RCLPY != sys.executable:
+        pytest.skip("needs rclpy beside us")
+    with Session(RMW_IMPLEMENTATION="rmw_fastrtps_cpp", **RANGE) as ros:
+        node = ros.simulator("--joints", "2", backend="rclpy")
+        del ros.env["RMW_IMPLEMENTATION"]  # a peer is of the embedded backend then
+        peer = ros.peer()
+        for data, told in ((True, "paused"), (False, "running")):
+            assert peer.call("/mb_contact/pause", SET_BOOL, data=data).message == told
+        time.sleep(LOOK_SECONDS + 0.5)
+        node.signal()
+        assert node.wait() == 0 and "waits in vain" not in node.output(), node.output()
 
 
 def test_lost_packets_are_sent_again(monkeypatch):

@@ -350,7 +350,7 @@ def test_services_are_answered_behind_errors_of_the_look_around(monkeypatch, cap
 
     with Session() as ros, ros.running(FakeSimulator(1)) as node:
         monkeypatch.setattr(node.node, "foreign_clients", broken)
-        monkeypatch.setattr(node._all_runs, "get_publisher_count", broken)
+        monkeypatch.setattr(node._looks.runs, "get_publisher_count", broken)
         wait_until(lambda: len(asked) >= 4, "two looks at either")
         ros.peer().call("/sim/reset")
     told = capfd.readouterr().err

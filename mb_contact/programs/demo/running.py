@@ -27,7 +27,6 @@ HANDS = ("left_tcp", "right_tcp")
 INTERRUPTED = 130  #: exit code after Ctrl-C, as shells have it
 _GRACE = 3.0  #: seconds for the controller to end after SIGTERM
 _LOOK = 20.0  #: seconds to wait for a browser before it begins
-_PATIENCE = 60.0  #: wall seconds to wait for one command: a busy machine must not end the demonstration
 
 
 @dataclass(frozen=True)
@@ -225,9 +224,7 @@ def _run_node(watched, child, options, bag):
     from mb_contact.ros.main import RunOptions, run_node
     from mb_contact.ros.options import NodeOptions
 
-    node = NodeOptions(
-        lockstep=True, lockstep_timeout=_PATIENCE, real_time_factor=1.0 if options.real_time else 0.0
-    )
+    node = NodeOptions(lockstep=True, real_time_factor=1.0 if options.real_time else 0.0)
     run = RunOptions(
         node=node, record=str(bag), backend=options.backend, progress=lambda text: say(f"  {text}"),
         ready=child.start,

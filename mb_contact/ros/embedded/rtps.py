@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services for clients on Fast DDS: an RTPS participant that has nothing but a node's requests and answers.
+"""Services to and from Fast DDS: an RTPS participant that has nothing but a node's requests and answers.
 
 rmw_fastrtps knows which answer is whose by RTPS's own sample identity: an answer names, in a parameter beside its
 data, the client and the sequence number of the request.  Cyclone DDS's wheel tells no reader these numbers and
@@ -24,15 +24,14 @@ from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw, rtps_wire as wire
-from mb_contact.ros.embedded.confinement import attach, only_own
+from mb_contact.ros.embedded.rtps_sockets import GROUP, STEP, address_for, multicast, unicast
 from mb_contact.ros.embedded.rtps_streams import Incoming, Outgoing, Peer
 
 FAST_DDS = b"\x01\x0f"  #: RTPS number of the vendor
-_GROUP, _FIRST, _DOMAIN, _PARTICIPANT = "239.255.0.1", 7400, 250, 2  #: ports: first, and more per domain, participant
-_MOST, _KNOCKED = 100, 64  #: participants of a domain on one machine, and those that are told of a new one
+_FIRST, _DOMAIN = 7400, 250  #: ports: first, and more per domain
+_KNOCKED = 64  #: participants that are told of a new one
 _LEASE, _RENEW, _REPEAT = 20.0, 3.0, 0.05  #: seconds: we are there, we say so, we ask for acknowledgements
 _EARLY = 100  #: answers at most that wait for a client's reader to be announced
-_BUFFER = 4 << 20  #: bytes of a socket
 _PARTICIPANTS = b"\0\x01\0\xc2", b"\0\x01\0\xc7"  #: writer and reader of each announcement
 _WRITERS, _READERS = (b"\0\0\x03\xc2", b"\0\0\x03\xc7"), (b"\0\0\x04\xc2", b"\0\0\x04\xc7")
 _HEAD = b"RTPS\x02\x02\0\0"  #: version, and no vendor's number
@@ -42,7 +41,7 @@ _SELF = b"\0\0\x01\xc1"
 
 
 class Participant:
-    """Requests from Fast DDS, and the answers to them.
+    """Requests from Fast DDS and the answers to them, and the same the other way round.
 
     Parameters
     ----------
@@ -66,8 +65,8 @@ class Participant:
         self._peers: dict[bytes, Peer] = {}
         self._lock = threading.RLock()
         base = _FIRST + _DOMAIN * domain
-        self._socket, self.port = self._unicast(base + 10)
-        self._group = self._multicast(base)
+        self._socket, self.port = unicast(base + 10, confined)
+        self._group = multicast(base, confined)
         self._wake, self._woken = socket.socketpair()
         self._renewed = self._repeated = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -75,49 +74,6 @@ class Participant:
         self._knock(base)
 
     # --- sockets ------------------------------------------------------------------------------
-    def _udp(self):
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        if self._confined:  # nor does a multicast leave the machine
-            made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
-        return made
-
-    def _unicast(self, base):
-        here = self._udp()
-        here.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
-        for port in range(base, base + _PARTICIPANT * _MOST, _PARTICIPANT):
-            try:
-                here.bind(("127.0.0.1" if self._confined else "", port))
-            except OSError:
-                continue
-            return here, port
-        here.close()
-        raise CommunicationError(f"no port for services to Fast DDS is free from {base} on: close other nodes")
-
-    def _multicast(self, port):
-        """Where participants that look for others in the network announce themselves."""
-        group = self._udp()
-        group.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            if self._confined:
-                attach(group, only_own())
-            group.bind((_GROUP, port))
-            for index, _ in socket.if_nameindex():
-                membership = socket.inet_aton(_GROUP) + struct.pack("4xi", index)
-                with contextlib.suppress(OSError):  # no multicast there
-                    group.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
-        except (OSError, AttributeError):  # who announces itself to this machine's ports is heard all the same
-            group.close()
-            return None
-        return group
-
-    def _address_for(self, peer):
-        """The address here at which a peer reaches this."""
-        if self._confined:
-            return "127.0.0.1"
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(peer)
-            return probe.getsockname()[0]
-
     def _send(self, peer, pieces, places):
         """Submessages to one participant, in packets that UDP takes."""
         head = _HEAD + self._prefix + wire.submessage(wire.INFO_DST, peer.prefix)
@@ -171,7 +127,10 @@ class Participant:
 
     # --- discovery ----------------------------------------------------------------------------
     def serve(self, service: Any) -> None:
-        """Announce a service: an object with ``ends``, of its requests and its answers, and ``take``."""
+        """Announce a service or a client: an object with ``ends``, of what comes in and of what goes out, and ``take``.
+
+        A client ``calls``, and is told of all answers on its topic, with the number of the request that each names.
+        """
         with self._lock:
             for end, kind in zip(service.ends, (0x04, 0x03)):
                 end.id = struct.pack(">I", len(self._services) + 1 << 8 | kind)
@@ -188,7 +147,7 @@ class Participant:
 
     def _about(self, prefix, place, lease, builtin):
         """What a participant tells of itself to that place."""
-        where = wire.locator(self._address_for(place), self.port)
+        where = wire.locator(address_for(place, self._confined), self.port)
         return b"".join((
             wire.PARAMETERS, wire.parameter(0x15, b"\2\2"), wire.parameter(0x16, b"\0\0"),
             wire.parameter(0x50, prefix + _SELF), wire.parameter(0x32, where), wire.parameter(0x31, where),
@@ -202,8 +161,8 @@ class Participant:
         They do so to anybody new.  Cyclone's participants hear this too, so it is said by another one, which has
         nothing to offer and is forgotten after a second.
         """
-        places = [("127.0.0.1", base + 10 + _PARTICIPANT * index) for index in range(_KNOCKED)]
-        places = [place for place in places if place[1] != self.port] + ([] if self._confined else [(_GROUP, base)])
+        places = [("127.0.0.1", base + 10 + STEP * index) for index in range(_KNOCKED)]
+        places = [place for place in places if place[1] != self.port] + ([] if self._confined else [(GROUP, base)])
         prefix = b"\0\0" + os.urandom(10)
         pieces = wire.sample(*_PARTICIPANTS[::-1], 1, self._about(prefix, places[-1], 1, 3))
         for place in places:
@@ -240,10 +199,10 @@ class Participant:
         rmw_fastrtps takes a service for ready where its readers are as many as its writers.  Cyclone's end of it has
         one reader and two writers: requests are sent once these two readers are there as well, and none before.
         """
-        request, answer = service.ends
-        spare = bytes((0x80,)) + request.id[1:]
-        about = ((_READERS, request, request.id, 2), (_READERS, request, spare, 1), (_WRITERS, answer, answer.id, 2))
-        for (writer, reader), end, number, reliability in about:
+        inner, outer = service.ends
+        spare = bytes((0x80,)) + inner.id[1:]
+        about = ((_READERS, inner, inner.id, 2), (_READERS, inner, spare, 1), (_WRITERS, outer, outer.id, 2))
+        for (writer, reader), end, number, reliability in about[:: 1 + service.calls]:
             guid = self._prefix + number
             payload = b"".join((
                 wire.PARAMETERS, wire.parameter(0x5A, guid), wire.parameter(0x50, self._prefix + _SELF),
@@ -260,7 +219,7 @@ class Participant:
         found, _ = wire.parameters(payload[4:])
         entity = (found.get(0x5A) or found[wire.KEY])[0][12:16]
         if wire.STATUS in wire.parameters(qos + wire.END)[0]:  # gone
-            for known in (peer.ends, peer.requests, peer.incoming):
+            for known in (peer.ends, peer.writers, peer.incoming):
                 known.pop(entity, None)
             peer.outgoing = {ends: out for ends, out in peer.outgoing.items() if ends[0] != entity}
         elif entity not in peer.ends:
@@ -269,15 +228,15 @@ class Participant:
                 self._match(peer, service, entity)
 
     def _match(self, peer, service, entity):
-        """Whether a peer's writer is of requests to a service, or its reader of the answers."""
+        """Whether a peer's writer is of what comes in for a service or a client, or its reader of what goes out."""
         is_writer, *meant = peer.ends[entity]
-        request, answer = service.ends
-        if is_writer and meant == [request.topic, request.type]:
-            peer.requests[entity] = service
+        inner, outer = service.ends
+        if is_writer and meant == [inner.topic, inner.type]:
+            peer.writers.setdefault(entity, []).append(service)
             self._met()
-            self._ask(peer, entity, request.id)
-        if not is_writer and meant == [answer.topic, answer.type]:
-            out = peer.outgoing.setdefault((entity, answer.id), Outgoing(entity, answer.id))
+            self._ask(peer, entity, inner.id)
+        if not is_writer and meant == [outer.topic, outer.type]:
+            out = peer.outgoing.setdefault((entity, outer.id), Outgoing(entity, outer.id))
             early = [waiting for waiting in peer.early if waiting[0] is service]
             peer.early = [waiting for waiting in peer.early if waiting[0] is not service]
             pieces = [piece for _, payload, qos in early for piece in out.add(payload, qos)]
@@ -306,7 +265,9 @@ class Participant:
             stream.skip(wire.sequence_at(body, 8), [])
             missing = stream.missing(wire.sequence_at(body, 16))
             if missing or not flags & wire.FINAL:
-                self._ask(peer, body[4:8], _ASKING.get(body[4:8]) or peer.requests[body[4:8]].ends[0].id, missing)
+                own = [service.ends[0].id for service in peer.writers.get(body[4:8], ())]
+                for reader in [_ASKING[body[4:8]]] if body[4:8] in _ASKING else own:
+                    self._ask(peer, body[4:8], reader, missing)
         elif peer is not None and kind == wire.GAP and body[4:8] in peer.incoming:
             base, others = wire.numbers_at(body, 16)
             stream = peer.incoming[body[4:8]]
@@ -352,7 +313,11 @@ class Participant:
         found = wire.parameters(qos + wire.END)[0]
         given = next((found[name][0] for name in wire.IDENTITIES if name in found), bytes(24))
         client = given[:16] if any(given[:16]) else peer.prefix + writer
-        peer.requests[writer].take(whole, (peer.prefix, client + wire.sequence(number)))
+        for service in peer.writers[writer]:
+            if not service.calls:
+                service.take(whole, (peer.prefix, client + wire.sequence(number)))
+            elif given[:16] == self._prefix + service.ends[0].id:
+                service.take(whole, (peer.prefix, given[16:]))
 
     def _ask(self, peer, writer, reader, missing=()):
         """Acknowledge what is there of a remote writer, and ask for what is not."""
@@ -361,6 +326,29 @@ class Participant:
         body = reader + writer + wire.numbers(stream.next, missing) + struct.pack("<i", stream.count)
         piece = wire.submessage(wire.ACKNACK, body, 0 if missing or stream.count == 1 else wire.FINAL)
         self._send(peer, [piece], self._places(peer, writer))
+
+    def _servers(self, client):
+        """Peers with both ends of a service that a client calls, and what goes to its reader."""
+        for peer in self._peers.values():
+            if any(client in clients for clients in peer.writers.values()):
+                outs = (out for (_, writer), out in peer.outgoing.items() if writer == client.ends[1].id)
+                yield from ((peer, out) for out in outs)
+
+    def reaches(self, client: Any) -> bool:
+        """Whether there is a server for a client."""
+        with self._lock:
+            return any(self._servers(client))
+
+    def call(self, client: Any, payload: bytes, asks: Callable[[tuple[bytes, bytes]], Any]) -> None:
+        """Send a request, from any thread; before that ``asks`` is told with what identity its answer will come."""
+        asking = self._prefix + client.ends[0].id + struct.pack("<iI", -1, 0)  # whose number only the sample knows
+        qos = b"".join(wire.parameter(number, asking) for number in wire.IDENTITIES) + wire.END
+        with self._lock:
+            for peer, out in self._servers(client):
+                pieces = out.add(payload, qos)
+                asks((peer.prefix, wire.sequence(out.last)))
+                self._send(peer, [*pieces, out.heartbeat()], peer.user)
+                break
 
     def answer(self, service: Any, identity: tuple[bytes, bytes], payload: bytes) -> None:
         """Send an answer to the client of a request; from any thread."""

@@ -65,16 +65,16 @@ class Outgoing:
 
     def __init__(self, reader: bytes, writer: bytes) -> None:
         self.ends = reader, writer
-        self._last, self._count = 0, 0
+        self.last, self._count = 0, 0  #: number of the newest sample
         self.kept: dict[int, list[bytes]] = {}  #: submessages of what is not acknowledged
 
     def add(self, payload: bytes, qos: bytes = b"") -> list[bytes]:
         """The submessages of a new sample."""
-        self._last += 1
-        self.kept[self._last] = wire.sample(*self.ends, self._last, payload, qos)
+        self.last += 1
+        self.kept[self.last] = wire.sample(*self.ends, self.last, payload, qos)
         if len(self.kept) > _KEPT:
             del self.kept[min(self.kept)]
-        return self.kept[self._last]
+        return self.kept[self.last]
 
     def acknowledged(self, before: int) -> None:
         """Forget what has arrived."""
@@ -83,8 +83,8 @@ class Outgoing:
     def heartbeat(self) -> bytes:
         """Tells what there is, and asks what has arrived."""
         self._count += 1
-        first = min(self.kept, default=self._last + 1)
-        span = wire.sequence(first) + wire.sequence(self._last)
+        first = min(self.kept, default=self.last + 1)
+        span = wire.sequence(first) + wire.sequence(self.last)
         return wire.submessage(wire.HEARTBEAT, self.ends[0] + self.ends[1] + span + struct.pack("<i", self._count))
 
 
@@ -110,5 +110,5 @@ class Peer:
     ends: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)  #: (is a writer, topic, type) by entity there
     incoming: dict[bytes, Incoming] = field(default_factory=dict)  #: by writer there
     outgoing: dict[tuple[bytes, bytes], Outgoing] = field(default_factory=dict)  #: by reader there, writer here
-    requests: dict[bytes, Any] = field(default_factory=dict)  #: service by writer there
+    writers: dict[bytes, list[Any]] = field(default_factory=dict)  #: services and clients by writer there
     early: list[tuple[Any, bytes, bytes]] = field(default_factory=list)

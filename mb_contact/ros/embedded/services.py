@@ -6,7 +6,7 @@
 A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; both are led by
 (client guid, sequence number), which the server echoes.  rmw_fastrtps puts these into DDS's own sample identity,
 which the wheel neither tells of nor lets one write: a participant of its own (:mod:`mb_contact.ros.embedded.rtps`)
-takes requests of Fast DDS and sends their answers, and what Cyclone hears of them is left alone.
+takes requests of Fast DDS and sends their answers, and asks its servers; what Cyclone hears of them is left alone.
 """
 
 from __future__ import annotations
@@ -57,11 +57,15 @@ class _Endpoint:
     """The reader and writer of a service or a client."""
 
     ordered = False  #: among the samples of topics
+    calls = False  #: a client
 
-    def __init__(self, node, service_type, name, is_service):
-        self.srv_name = node.resolve(name)
+    def __init__(self, node, service_type, name):
+        self._node, self.srv_name, is_service = node, node.resolve(name), not self.calls
         topics = dict(_topics(service_type, self.srv_name))
         incoming, outgoing = topics if is_service else reversed(topics)
+        self.ends = tuple(End(topics[kind], dds_type_name(kind), type_hash(kind)) for kind in (incoming, outgoing))
+        if node.fast_dds is not None:  # first: what Cyclone's end hears of Fast DDS's clients is lost
+            node.fast_dds.serve(self)
         role = "serviceid" if is_service else "clientid"
         identity = f"{role}={'.'.join(f'{b:x}' for b in uuid.uuid4().bytes)};"
         self._incoming, self._outgoing = incoming, outgoing
@@ -76,22 +80,23 @@ class _Endpoint:
         )
         self.depth = SERVICE.depth
 
+    def is_foreign(self, writer_handle: int, but: tuple[bytes, ...] = ()) -> bool:
+        """Whether who sends to this is of another DDS vendor, and of none of these."""
+        sender = dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle)
+        return sender is not None and not sender.key.bytes.startswith((_CYCLONE, *but))
+
+    def take(self, data: bytes, identity: tuple[bytes, bytes]) -> None:
+        """Have a request or an answer of Fast DDS handled by the thread that spins the node; from any thread."""
+        self._node.hand_over(self, data, identity)
+
 
 class Service(_Endpoint):
     """Server side; ``callback(request, response) -> response``, which may be a coroutine or a :class:`Future`."""
 
     def __init__(self, node: Any, service_type: str, name: str, callback: Callable[..., Any]) -> None:
-        self._callback, self._node = callback, node
+        self._callback = callback
         self._met: set[int] = set()  #: handles of clients whose readers have been matched
-        topics = _topics(service_type, node.resolve(name))
-        self.ends = tuple(End(topic, dds_type_name(kind), type_hash(kind)) for kind, topic in topics)
-        if node.fast_dds is not None:  # first: what Cyclone's end hears of Fast DDS's clients is lost
-            node.fast_dds.serve(self)
-        super().__init__(node, service_type, name, is_service=True)
-
-    def take(self, request: bytes, identity: tuple[bytes, bytes]) -> None:
-        """Have a request of Fast DDS answered by the thread that spins the node; from any thread."""
-        self._node.hand_over(self, request, identity)
+        super().__init__(node, service_type, name)
 
     def handle(self, data: Any, sender: Any) -> None:
         """Answer one request, at the end of a coroutine where the callback is one, or once a future is there.
@@ -116,11 +121,6 @@ class Service(_Endpoint):
     def has_foreign_client(self, but: tuple[bytes, ...] = ()) -> bool:
         """Whether a client of another DDS vendor is there, beside these, which waits in vain."""
         return any(self.is_foreign(handle, but) for handle in dds_raw.writers_of(self.reader))
-
-    def is_foreign(self, writer_handle: int, but: tuple[bytes, ...] = ()) -> bool:
-        """Whether a client is of another DDS vendor, and of none of these."""
-        client = dds_raw.of_peer(self.reader.get_matched_publication_data, writer_handle)
-        return client is not None and not client.key.bytes.startswith((_CYCLONE, *but))
 
     def _answer(self, header, response, writer_handle):
         if header is None:
@@ -150,8 +150,10 @@ class Service(_Endpoint):
 class Client(_Endpoint):
     """Calling side, with rclpy's ``call_async`` and ``wait_for_service``."""
 
+    calls = True
+
     def __init__(self, node: Any, service_type: str, name: str) -> None:
-        super().__init__(node, service_type, name, is_service=False)
+        super().__init__(node, service_type, name)
         self._guid = self.writer.get_instance_handle() & 0xFFFFFFFFFFFFFFFF  # the wheel gives it signed
         self._sequence = itertools.count(1)
         self._pending = {}
@@ -159,7 +161,12 @@ class Client(_Endpoint):
 
     def service_is_ready(self) -> bool:
         """Whether a server is matched in both directions."""
-        return dds_raw.matched_readers(self.writer) > 0 and dds_raw.matched_writers(self.reader) > 0
+        return self._has_server() or (self._node.fast_dds is not None and self._node.fast_dds.reaches(self))
+
+    def _has_server(self):
+        """One that takes requests as rmw_cyclonedds sends them: Fast DDS would take their head for what is asked."""
+        heard = any(not self.is_foreign(handle) for handle in dds_raw.writers_of(self.reader))
+        return heard and dds_raw.matched_readers(self.writer) > 0
 
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait for a server; returns whether there is one."""
@@ -172,14 +179,22 @@ class Client(_Endpoint):
 
     def call_async(self, request: Any) -> Any:
         """Send a request and return its :class:`Future`."""
-        header = (self._guid, next(self._sequence))
-        future = self._pending[header] = Future()
-        dds_raw.write(self.writer, pack(header, serialize(request, self._outgoing)))
+        header, body, future = (self._guid, next(self._sequence)), serialize(request, self._outgoing), Future()
+        if not self._has_server() and self._node.fast_dds is not None and self._node.fast_dds.reaches(self):
+            self._node.fast_dds.call(self, body, lambda identity: self._pending.__setitem__(identity, future))
+            return future
+        self._pending[header] = future
+        dds_raw.write(self.writer, pack(header, body))
         return future
 
     def handle(self, data: Any, writer_handle: Any) -> None:
         """Complete the future of an answer; answers to other clients pass by on the same topic."""
-        header, body = unpack(data)
+        if isinstance(writer_handle, tuple):
+            header, body = writer_handle, data
+        elif self.is_foreign(writer_handle):
+            return
+        else:
+            header, body = unpack(data)
         future = self._pending.pop(header, None)
         if future is not None:
             future.set_result(deserialize(body, self._incoming))

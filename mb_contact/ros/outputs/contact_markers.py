@@ -22,7 +22,7 @@ SIDES = 16  #: of a drawn friction cone
 LONGEST, THICK = 0.2, 0.008  #: of an arrow: length of the greatest force, diameter, both of the scene's diagonal
 NEARER = 0.5  #: the second link's arrow is drawn where its far side is nearer than so many times the first link's
 SECOND = 1e9  #: time constant with which the greatest force is forgotten [ns]
-_ARROW, _SPHERES, _TRIANGLES, _DELETE = 0, 7, 11, 2  #: visualization_msgs/Marker
+_ARROW, _SPHERES, _TRIANGLES, _DELETE_ALL = 0, 7, 11, 3  #: visualization_msgs/Marker
 
 
 class ContactMarkers:
@@ -31,13 +31,13 @@ class ContactMarkers:
     Green: sticks, orange: slips, grey: separates.  An arrow shows the force on the first link, or on the second one
     where that is much thinner, and begins beyond that link, outside of what touches.  ``marker_scale`` gives its
     length; where that is 0 the greatest force of about the last second has an arrow of a fifth of the scene.
+    Every message takes the place of all before it: a viewer that is too slow for some shows nothing that is gone.
     """
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._make, self._options, self._simulator = make, options, simulator
         self._dt = simulator.time_step
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
-        self._drawn = set()  # namespaces and numbers of the markers on the screen
         known = isinstance(simulator, SceneSimulator)
         self._friction = link_frictions(simulator.world) if known else {}
         self._boxes = link_boxes(simulator.world) if known else {}
@@ -51,13 +51,12 @@ class ContactMarkers:
             return
         contacts = () if last is None else last.contacts
         message = self._make.message("visualization_msgs/msg/MarkerArray")
-        markers = [self._points(contacts)]
+        gone = self._marker("", 0, _ARROW)
+        gone.action = _DELETE_ALL
+        markers = [gone, *self._points(contacts)]
         scale = self._scale(stamp, contacts)
         for i, contact in enumerate(contacts):
             markers += self._force(i, contact, scale)
-        drawn = {(marker.ns, marker.id) for marker in markers}
-        markers += [self._gone(*old) for old in sorted(self._drawn - drawn)]
-        self._drawn = drawn
         for marker in markers:
             put_stamp(marker.header.stamp, stamp)
             marker.header.frame_id = self._options.world_frame
@@ -81,22 +80,17 @@ class ContactMarkers:
         marker.pose.orientation.w = 1.0
         return marker
 
-    def _gone(self, space, number):
-        marker = self._marker(space, number, _ARROW)
-        marker.action = _DELETE
-        return marker
-
     def _at(self, place):
         return filled(self._make.message(POINT), place)
 
     def _points(self, contacts):
         if not len(contacts):
-            return self._gone("points", 0)
+            return []
         marker = self._marker("points", 0, _SPHERES)
         marker.scale.x = marker.scale.y = marker.scale.z = THICK * self._size
         marker.points = [self._at(contact["point"]) for contact in contacts]
         marker.colors = [self._colour(contact["state"]) for contact in contacts]
-        return marker
+        return [marker]
 
     def _force(self, number, contact, scale):
         """The arrow of a contact and, where that is asked for, the cone of all forces that friction allows."""
@@ -141,7 +135,8 @@ class ContactMarkers:
         centre = tip + height * normal
         rim = [centre + radius * (math.cos(a) * across + math.sin(a) * np.cross(normal, across)) for a in angles]
         for before, after in zip(rim, rim[1:]):
-            marker.points += [self._at(p) for p in (tip, before, after)]
+            # from both sides: rviz draws the back of a triangle black
+            marker.points += [self._at(p) for p in (tip, before, after, tip, after, before)]
         marker.color = self._colour(contact["state"], 0.3)
         return marker
 

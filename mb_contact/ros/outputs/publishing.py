@@ -8,6 +8,7 @@ controller that reacts to them finds everything else with the same stamp already
 Costly quantities are computed only while somebody listens.
 """
 
+import time
 from typing import Any
 
 from mb_contact.errors import CommunicationError, InputError
@@ -16,7 +17,7 @@ from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_markers import ContactMarkers
 from mb_contact.ros.outputs.contact_points import Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
-from mb_contact.ros.outputs.object_markers import ObjectMarkers
+from mb_contact.ros.outputs.object_markers import AGAIN, ObjectMarkers
 from mb_contact.ros.outputs.planning_scene import PlanningScene
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames, Run
 from mb_contact.ros.outputs.sensors import SensorOutputs
@@ -51,6 +52,7 @@ class Outputs:
         self.run = 1
         self.told: int | None = None
         self._sent: int | None = None
+        self._shown = 0.0
         self._wrenches: Any = None
         self._sensors: Any = None
         self._planning: Any = None
@@ -129,6 +131,13 @@ class Outputs:
         """How many subscriptions there are to all of this."""
         return sum(publisher.get_subscription_count() for publisher in self.publishers)
 
+    def show_frames(self, stamp: int) -> None:
+        """The same while nothing moves, every second: who begins to look then finds everything where it stands."""
+        if time.monotonic() > self._shown + AGAIN:
+            self._shown = time.monotonic()
+            self.publish_frames(stamp)
+            self._objects.publish(stamp)
+
     def publish_frames(self, stamp: int) -> None:
         """Show where everything is, between two states."""
         if self._schedule.tf:
@@ -150,13 +159,12 @@ class Outputs:
         force : bool
             Publish everything, due or not.
         again : bool
-            Publish the same state once more (a controller may have joined late); nothing is measured anew.
+            Publish the same state once more (a controller may have joined late), and samples of sensors of it.
         """
         if stamp == self._sent and not (force or again):
             return
         self._sent = stamp
-        if not again:
-            self._sensors.publish(step, stamp)
+        self._sensors.publish(step, stamp, again)
         due = self._schedule
         for every, output, arguments in (
             (due.clock, self._clock, ()),

@@ -4,6 +4,7 @@
 """The robots and objects: description, clock, joint states, frames."""
 
 from typing import Any
+from xml.etree import ElementTree
 
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.ros.names import description_topics
@@ -138,26 +139,37 @@ def _name_frames(transform, options, name):
     transform.header.frame_id, transform.child_frame_id = options.world_frame, options.frame_prefix + name
 
 
+def _moved_links(models):
+    """Names of the links that a joint of their robot's description moves."""
+    robots = (ElementTree.fromstring(model.urdf.encode()) for model in models if model.urdf)
+    joints = (joint for robot in robots for joint in robot.findall("joint") if joint.get("type") != "fixed")
+    return {child.get("link") for joint in joints for child in joint.findall("child")}
+
+
 class ObjectFrames:
     """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots.
 
-    Where this ROS has no tf2_msgs there is neither.
+    At time 0, which may last while a controller starts, the links that joints move are told in any case:
+    robot_state_publisher tells nothing of a state before its first period is over.  What it tells in /tf_static, links
+    behind fixed joints, is left to it.  Where this ROS has no tf2_msgs there is neither.
     """
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._simulator, self._options = simulator, options
         self._has_links = isinstance(simulator, SceneSimulator)
+        moved = _moved_links(simulator.world.robot_models) if self._has_links else set()
+        self._at_first = tuple(name for name in simulator.world.frames if name in moved)
         self._messages = {}
         self._make, has_frames = make, make.has(TF, "/tf and /tf_static")
         self._publisher = make.publisher(TF, "/tf") if has_frames else None
         self._static = _fixed_frames(make, simulator, options) if has_frames else None
         self.publish_static()
 
-    def _names(self):
+    def _names(self, stamp):
         """Frames to publish now."""
         world = self._simulator.world
         if not self._options.link_tf or not self._has_links:
-            return tuple(world.objects)
+            return (*world.objects, *(self._at_first if stamp == 0 else ()))
         return tuple(name for name, frame in world.frames.items() if frame.body != WORLD)
 
     def _message(self, names):
@@ -179,7 +191,7 @@ class ObjectFrames:
 
     def publish(self, stamp: int) -> None:
         """Send the poses."""
-        names = self._names()
+        names = self._names(stamp)
         if not names or self._publisher is None:
             return
         message = self._message(names)

@@ -23,8 +23,9 @@ WRENCH_FIELDS = tuple(f"wrench.{part}.{axis}" for part in ("torque", "force") fo
 class SensorOutputs:
     """The topics of each sensor; stamps are those of the states that were measured.
 
-    Images and scans are made and sent by a thread of their own, from poses copied at their time step: the physics
-    thread waits for none.  An image that is due while that before it is still being made is left out.
+    Images and scans are made and sent by a thread of their own, from poses copied at their time step.  The physics
+    thread waits for none, and an image that is due while that before it is still being made is left out; but in
+    lockstep it waits until what is due has been sent, before the state goes out, and nothing is left out.
     """
 
     def __init__(
@@ -44,12 +45,13 @@ class SensorOutputs:
                 self._outputs.append(_Output(*arguments))
                 continue
             self._thread = self._thread or ThreadPoolExecutor(1, "cameras")
-            self._outputs.append(_Images(*arguments, self._thread, make.logger))
+            self._outputs.append(_Images(*arguments, self._thread, make.logger, options.lockstep))
 
-    def publish(self, step: int, stamp: int) -> None:
-        """Sample what is due at this time step, and send what is late enough."""
+    def publish(self, step: int, stamp: int, again: bool = False) -> None:
+        """Sample what is due at this time step, and send what is late enough; ``again`` what is so at once."""
         for output in self._outputs:
-            output.publish(step, stamp)
+            if not again or output.latency == 0:
+                output.publish(step, stamp)
 
     def close(self) -> None:
         """Wait for the image that is being made, and make no more."""
@@ -63,14 +65,14 @@ class _Output:
     def __init__(self, sensors, sensor, topics, time_step):
         self._sensors, self._name, self._topics = sensors, sensor.name, topics
         self._every = max(1, round(1.0 / (sensor.rate * time_step))) if sensor.rate > 0.0 else 1
-        self._latency, self._late = round(1e9 * sensor.latency), deque()
+        self.latency, self._late = round(1e9 * sensor.latency), deque()  #: [ns]
 
     def publish(self, step, stamp):
         if step % self._every == 0 and any(wanted(topic.publisher) for topic in self._topics):
             if self._late and self._late[-1][0] >= stamp:  # time was set back
                 self._late.clear()
             self._take(stamp)
-        while self._late and self._late[0][0] + self._latency <= stamp:
+        while self._late and self._late[0][0] + self.latency <= stamp:
             self._send(*self._late.popleft())
 
     def _take(self, stamp):
@@ -88,13 +90,14 @@ class _Output:
 class _Images(_Output):
     """The same by a thread that does one thing after the other."""
 
-    def __init__(self, sensors, sensor, topics, time_step, thread, logger):
+    def __init__(self, sensors, sensor, topics, time_step, thread, logger, waits):
         super().__init__(sensors, sensor, topics, time_step)
+        self._waits = waits
         self._thread, self._logger, self._making, self._left_out = thread, logger, Future(), 0
         self._making.set_result(None)
 
     def _take(self, stamp):
-        if not self._making.done():
+        if not (self._waits or self._making.done()):
             self._left_out += 1
             text = f"sensor '{self._name}': {self._left_out} images left out, because the one before was not finished"
             self._logger.warning(f"{text}; a lower rate or fewer rays help", throttle_duration_sec=10.0)
@@ -103,7 +106,9 @@ class _Images(_Output):
         self._late.append((stamp, self._making.result))
 
     def _send(self, stamp, take):
-        self._thread.submit(self._send_here, stamp, take)
+        sent = self._thread.submit(self._send_here, stamp, take)
+        if self._waits:
+            sent.result()
 
     def _send_here(self, stamp, take):
         try:

@@ -206,7 +206,7 @@ class EntityServices(Group):
                 message = f"'{shorten(request.entity)}' is no free object: it has no twist"
                 refuse_if(velocity is not None and velocity.any(), failed, message)
                 self._weld_elsewhere(request.entity, pose)
-            control.state_changed()
+            control.state_was_set()
 
         return self._on_physics(answer, act)
 

@@ -20,21 +20,19 @@ from launch_testing.markers import keep_alive
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from observer import START, UP, WORDS, Observer, described, launch_file, stamp_of, text_of, wait_for, write  # noqa: E402
+from observer import START, UP, WORDS, Observer, described, launch_file, stamp_of, text_of, wait_for  # noqa: E402
 
 SECONDS = 1.5  #: simulated
 JOINTS = 26
 FOLDER = Path(tempfile.mkdtemp(prefix="mb_contact_"))
 BAG = FOLDER / "lift.mcap"
-PARAMETERS = "/**: {ros__parameters: {lockstep_timeout: 60.0}}"  # a busy machine is no failure
 
 
 @pytest.mark.launch_test
 @keep_alive
 def generate_test_description():
-    parameters = write(FOLDER, "node.yaml", PARAMETERS)
     arguments = {"controller": "true", "real_time_factor": "0.0", "duration": str(SECONDS), "record": str(BAG)}
-    return described(launch_file("dual_arm.launch.py", params_file=parameters, **arguments))
+    return described(launch_file("dual_arm.launch.py", **arguments))
 
 
 class TestLift(unittest.TestCase):

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -33,9 +34,11 @@ from observer import (  # noqa: E402
     stamp_of,
     text_of,
     wait_for,
+    write,
 )
 
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
+PARAMETERS = "/**: {ros__parameters: {lockstep_timeout: 1.0}}"  # it goes on without its controller
 GONE, BACK = "no answer to the state", "commands are back"
 
 
@@ -43,7 +46,8 @@ GONE, BACK = "no answer to the state", "commands are back"
 def generate_test_description():
     """One simulator without a controller, one controller (in a namespace of its own) without a simulator."""
     lonely = ExecuteProcess(cmd=example("grasp_squeeze.py", "--namespace", "other"), name="lonely", output="screen")
-    simulator = launch_file("grasp.launch.py", lockstep="true", controller="false")
+    parameters = write(Path(tempfile.mkdtemp(prefix="mb_contact_")), "node.yaml", PARAMETERS)
+    simulator = launch_file("grasp.launch.py", lockstep="true", controller="false", params_file=parameters)
     return described(simulator, lonely), {"lonely": lonely}
 
 

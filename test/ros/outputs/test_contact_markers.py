@@ -35,8 +35,8 @@ class Drawn:
         serialize(message, ARRAY)
         for marker in message.markers:
             assert marker.header.frame_id == "world"
-            if marker.action == 2:
-                self.screen.pop((marker.ns, marker.id), None)
+            if marker.action == 3:
+                self.screen.clear()
             else:
                 self.screen[marker.ns, marker.id] = marker
 
@@ -143,6 +143,17 @@ def test_what_no_longer_touches_is_taken_away():
     assert drawn.of("forces") and drawn.of("points")
     drawn.show(None)
     assert not drawn.screen
+
+
+def test_a_viewer_that_misses_messages_shows_the_newest_alone():
+    drawn = Drawn(boxes(0.1))
+    step = settled(drawn)
+    drawn.show(step)
+    screen, drawn.screen = drawn.screen, {}
+    drawn.show(None)
+    drawn.screen = screen  # of a viewer that did not get this one
+    drawn.show(SimpleNamespace(contacts=step.contacts[:1]))
+    assert len(drawn.of("forces")) == 1 and len(drawn.screen) == 2
 
 
 def test_a_force_too_small_for_an_arrow_has_none():
