@@ -47,6 +47,7 @@ class Controller:
     def __init__(self, peer, untidy):
         self._commands = peer.node.create_publisher(JOINT_STATE, "joint_commands", QoS(1000))
         self._peer, self._untidy, self._chance, self._old = peer, untidy, random.Random(3), None
+        self.silent = False
         peer.node.create_subscription(JOINT_STATE, "joint_states", self._answer, QoS(1000))
 
     def _answer(self, state):
@@ -55,7 +56,7 @@ class Controller:
         around = [self._old] if self._untidy and self._old is not None else []
         if self._untidy:
             time.sleep(self._chance.choice((0.0, 0.0, 0.001, 0.004)))
-        for item in (*around, command, *around):
+        for item in () if self.silent else (*around, command, *around):
             self._commands.publish(item)
         self._old = command
 
@@ -101,7 +102,7 @@ def verdict(backend, untidy):
         jump = peer.joint_command(["along"], [])
         jump.header.stamp.nanosec, jump.position = 30 * MS, [0.3]
         deliver(peer.publisher("set_joint_states"), jump, lambda: node.inputs._states)
-        Controller(first, untidy)
+        controller = Controller(first, untidy)
         stop(50)
         assert simulation.spawn("ball", BALL, (0.0, 2.0, 0.5)).result.result == 1
         pause_at(0.08)
@@ -109,7 +110,9 @@ def verdict(backend, untidy):
         pose = message_class("geometry_msgs/msg/Pose")()
         pose.position.y, pose.position.z, pose.orientation.w = 2.0, 0.3, 1.0
         assert simulation.put("box", message("EntityState", pose=pose)).result.result == 1
-        first.close()
+        controller.silent = True
+        if backend == "embedded":  # Fast DDS beside it in this process went deaf in one of six runs
+            first.close()
         Controller(ros.peer("second"), untidy)
         pause_at(0.1)
         play_until(100)
