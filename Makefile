@@ -27,7 +27,7 @@ CHECK := $(addprefix test/, \
     surfaces/test_contact.py surfaces/test_surface.py surfaces/test_tree.py \
     studies/test_impact_laws.py studies/sko studies/drumwright/test_no_slip.py studies/formulations/test_os.py \
     ros/test_commands.py ros/embedded viewer/test_view.py \
-    programs/test_cli.py programs/demo/test_lift.py programs/bench/test_pendulum.py)
+    test_cli.py programs/demo/test_lift.py programs/bench/test_pendulum.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-all lint docs measurements wheel release clean

@@ -147,7 +147,7 @@ setup(
     distclass=PlatformDistribution,
     entry_points={
         "console_scripts": [
-            "mb-contact = mb_contact.programs.cli:main",
+            "mb-contact = mb_contact.cli:main",
             "simulator_node = mb_contact.ros.main:main",
         ],
         # named as ``pytest -p`` names it, which may load it too

@@ -5,7 +5,7 @@
 
 import sys
 
-from mb_contact.programs.cli import main
+from mb_contact.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

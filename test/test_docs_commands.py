@@ -19,7 +19,7 @@ from functools import cache
 
 import pytest
 
-from mb_contact.programs.cli import build_parser
+from mb_contact.cli import build_parser
 from paths import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md",
@@ -53,8 +53,8 @@ def commands_of(page):
 
 #: Beginning of a command: the test that runs such a one, and a word of that test.  The longest beginning counts.
 RUN = {
-    "mb-contact --help": ("test/programs/test_cli.py", "test_help_names_every_command"),
-    "mb-contact bench": ("test/programs/test_cli.py", "bench"),
+    "mb-contact --help": ("test/test_cli.py", "test_help_names_every_command"),
+    "mb-contact bench": ("test/test_cli.py", "bench"),
     "mb-contact bench fidelity": ("test/programs/bench/test_fidelity.py", '"fidelity"'),
     "mb-contact bench formulations": ("test/programs/bench/test_orders.py", '"formulations"'),
     "mb-contact bench grasp": ("test/programs/bench/test_grasp.py", '"grasp"'),
@@ -63,13 +63,13 @@ RUN = {
     "mb-contact bench pendulum": ("test/programs/bench/test_pendulum.py", '"pendulum"'),
     "mb-contact bench quadruped": ("test/programs/bench/test_quadruped.py", "quadruped"),
     "mb-contact bench worlds": ("test/programs/bench/test_worlds.py", "worlds"),
-    "mb-contact check": ("test/programs/test_cli.py", '"check"'),
+    "mb-contact check": ("test/test_cli.py", '"check"'),
     "mb-contact compile": ("test/conftest.py", '"compile"'),
     "mb-contact demo lift": ("test/programs/demo/test_running.py", '"demo"'),
     "mb-contact demo nut": ("test/programs/demo/test_nut.py", "nut"),
     "mb-contact demo wheel": ("test/programs/demo/test_wheel.py", "wheel"),
-    "mb-contact export": ("test/programs/test_cli.py", '"export"'),
-    "mb-contact import": ("test/programs/test_cli.py", '"import"'),
+    "mb-contact export": ("test/test_cli.py", '"export"'),
+    "mb-contact import": ("test/test_cli.py", '"import"'),
     "mb-contact info": ("test/model/test_describe.py", '"info"'),
     "mb-contact lcp": ("test/solvers/test_friction.py", '"lcp"'),
     "mb-contact record": ("test/ros/test_replay.py", '"record"'),

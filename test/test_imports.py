@@ -44,7 +44,8 @@ ALLOWED = {
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "testing": BELOW_SIMULATION | {"lazy", "simulation", "worlds", "ros", "viewer"},
     "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer", "testing"},
-    "__main__": {"programs"},
+    "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
+    "__main__": {"cli"},
     "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
 }
 

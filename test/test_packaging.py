@@ -89,7 +89,7 @@ def test_the_wheel_has_what_its_library_is_built_from(wheel):
 
 def test_the_wheel_has_both_executables(wheel):
     entry_points = read_one(wheel, ".dist-info/entry_points.txt")
-    assert "mb-contact = mb_contact.programs.cli:main" in entry_points
+    assert "mb-contact = mb_contact.cli:main" in entry_points
     assert "simulator_node = mb_contact.ros.main:main" in entry_points
 
 

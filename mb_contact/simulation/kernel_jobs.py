@@ -138,7 +138,7 @@ def _examples(room):
 def _bench(options):
     """A measurement of ``mb-contact bench``; the robots of some come with packages that may be missing."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        importlib.import_module("mb_contact.programs.cli").main(["bench", *options.split()])
+        importlib.import_module("mb_contact.cli").main(["bench", *options.split()])
 
 
 def _kernel(key):

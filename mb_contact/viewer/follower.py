@@ -89,6 +89,7 @@ class Follower:
         self._objects = Objects(0, frozenset(drawing.objects), [])
         self._spawned: set[str] = set()
         self._direct: Poses = {}  #: links whose pose in the world came as such
+        self._told: dict[str, tuple[float, float]] = {}  #: of links of robots: when it came last, and how often [s]
         self._clock_mark, self._pace = (0.0, time.perf_counter()), None
         self._next, self._stop = 0.0, False
         self._message = f"waiting for the node {node_name}"
@@ -192,6 +193,9 @@ class Follower:
                 position, quaternion = as_vector((p.x, p.y, p.z), 3, link), as_vector((o.x, o.y, o.z, o.w), 4, link)
                 quat_to_matrix(quaternion)  # refuses what is none
                 self._direct[link] = position, quaternion
+                if not free:
+                    stamp, (before, every) = 1e-9 * stamp_ns(transform.header.stamp), self._told.get(link, (0.0, 0.0))
+                    self._told[link] = stamp, stamp - before if stamp > before else every
         self._changed = True
 
     def _is_world(self, link):
@@ -225,7 +229,7 @@ class Follower:
 
     def _snapshot(self):
         seconds = self._read(STATES, self._take_joints, 0.0)
-        poses = self._poses()
+        poses = self._poses(seconds)
         states, certificate, energies = self._read(STATUS, _take_certificate, ({}, {}, {}))
         contacts, pairs = self._read(CONTACTS, partial(self._take_contacts, states), (no_contacts(), {}))
         readings = Readings(**self._joints, forces=pairs, energies=energies)
@@ -245,9 +249,14 @@ class Follower:
         self._joints = dict(zip(("joints", "positions", "velocities", "efforts"), (tuple(message.name), *columns)))
         return 1e-9 * stamp_ns(message.header.stamp)
 
-    def _poses(self):
-        """World poses of all links that move, from joint positions and the frames of the free bodies."""
-        world, direct = self._world, dict(self._direct)
+    def _poses(self, seconds=0.0):
+        """World poses of all links that move, from joint positions, the frames of the free bodies and those of links.
+
+        A node may tell frames of links at its first state alone: they count no longer than twice their own period.
+        """
+        world, told = self._world, self._told.copy()
+        past = {link for link, (stamp, every) in told.items() if seconds > stamp + 2.0 * every}
+        direct = {link: pose for link, pose in self._direct.copy().items() if link not in past}
         for link, (p, quaternion) in direct.items():
             frame = world.frames.get(link)
             if frame is not None and frame.body != WORLD and world.tree.joint_type[frame.body] == JOINT_FLOATING:

@@ -10,8 +10,8 @@ import re
 import pytest
 
 import mb_contact as mb
+from mb_contact import cli
 from mb_contact.model.describe import describe_model
-from mb_contact.programs import cli
 from scenes.robots import DUAL_ARM, ROBOTS, SOLID, chain, load, path_of
 
 

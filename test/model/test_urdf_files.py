@@ -12,9 +12,9 @@ import pytest
 import yourdfpy
 
 import mb_contact as mb
+from mb_contact.cli import main
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model import find_resource, load_urdf
-from mb_contact.programs.cli import main
 from mb_contact.types import (
     JOINT_REVOLUTE,
     SHAPE_SPHERE,

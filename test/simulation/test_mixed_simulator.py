@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact import cli
 from mb_contact.errors import InputError, SceneError
-from mb_contact.programs import cli
 from mb_contact.simulation import MixedSimulator, SurfaceSimulator
 from mb_contact.surfaces.scene_file import load_surface_scene
 

@@ -212,7 +212,7 @@ def test_wrong_arguments(arguments, message):
 
 
 def test_command_line(tmp_path, capsys):
-    from mb_contact.programs.cli import main
+    from mb_contact.cli import main
 
     path = tmp_path / "contact.npz"
     np.savez(path, W=block(), q=[-0.05, 0.02, 0.0], mu=[0.5])

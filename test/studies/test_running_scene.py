@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact import cli
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Velocity
-from mb_contact.programs import cli
 from mb_contact.solvers.blocks import BOX
 from mb_contact.studies.formulations.catalogue import FORMULATIONS
 from paths import ROOT

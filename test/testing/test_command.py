@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
 
+from mb_contact.cli import main  # noqa: E402
 from mb_contact.model.resources import child_environment  # noqa: E402
-from mb_contact.programs.cli import main  # noqa: E402
 from paths import ROOT  # noqa: E402
 
 pytestmark = pytest.mark.long

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.programs.cli import main
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import Part, scene_drawing, surface_drawing
 from mb_contact.viewer.player import Player

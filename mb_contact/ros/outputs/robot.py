@@ -158,7 +158,7 @@ class ObjectFrames:
         self._simulator, self._options = simulator, options
         self._has_links = isinstance(simulator, SceneSimulator)
         moved = _moved_links(simulator.world.robot_models) if self._has_links else set()
-        self._at_first = tuple(name for name in simulator.world.frames if name in moved)
+        self._at_first = tuple(name for name in simulator.world.frames if name in moved) if moved else ()
         self._messages = {}
         self._make, has_frames = make, make.has(TF, "/tf and /tf_static")
         self._publisher = make.publisher(TF, "/tf") if has_frames else None

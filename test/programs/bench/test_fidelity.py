@@ -11,12 +11,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mb_contact as mb
+from mb_contact.cli import main
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene, Velocity
 from mb_contact.programs.bench.fidelity import CASES, assembly, friction, impact, rotation
 from mb_contact.programs.bench.fidelity.exact import sleeping_tilt
 from mb_contact.programs.bench.fidelity.frame import Case, Figure, Setting, run_case
 from mb_contact.programs.bench.fidelity.table import cells, markdown
-from mb_contact.programs.cli import main
 
 RUNS = [(case, setting) for case in CASES.values() for setting in case.settings]
 

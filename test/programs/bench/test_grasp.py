@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from mb_contact.programs import cli
+from mb_contact import cli
 
 
 def test_the_command_prints_a_line_for_each_method(capsys):

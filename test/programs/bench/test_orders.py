@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.programs.bench import orders
 from mb_contact.programs.bench.formulations import run_bench
 from mb_contact.programs.bench.orders import fitted_order, pendulum_step, setup_times
-from mb_contact.programs.cli import main
 from mb_contact.studies.formulations.step_problem import StepProblem
 
 LINKS = np.array([10, 20, 40, 80, 150, 300])

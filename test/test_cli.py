@@ -12,8 +12,8 @@ import sys
 import numpy as np
 import pytest
 
+from mb_contact import cli
 from mb_contact.errors import DynamicsError
-from mb_contact.programs import cli
 from paths import ROOT
 
 URDF = str(ROOT / "urdf" / "dual_arm.urdf")
@@ -58,7 +58,7 @@ def test_help_names_every_command_and_is_quick():
     assert answer.returncode == 0
     for name in ("run", "view", "demo", "check", "info", "import", "export", "lcp", "bench"):
         assert f"\n    {name} " in answer.stdout
-    code = "import sys; from mb_contact.programs import cli; cli.build_parser(); print(*sys.modules)"
+    code = "import sys; from mb_contact import cli; cli.build_parser(); print(*sys.modules)"
     modules = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
