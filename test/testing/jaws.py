@@ -47,7 +47,7 @@ def main(fault="", force=100.0):
     node.create_subscription("sensor_msgs/msg/JointState", "joint_states", answer, QoS(10))
     while not ENDED.is_set():
         node.spin_once(0.1)
-    time.sleep(0.1)
+    time.sleep(0.1)  # for the last answer, which a closed participant would take with it
     node.destroy_node()
 
 
