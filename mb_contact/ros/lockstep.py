@@ -4,6 +4,7 @@
 """Lockstep: no step before the command that answers the state just published, and what happens when none comes."""
 
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +12,16 @@ from typing import Any
 from mb_contact.ros.options import NodeOptions
 
 SLICE = 0.1  #: longest wait before interruptions are looked at [s]
-SETTLE = 2.0  #: without anything new: as many controllers as have answered the first state are all there are [s]
+#: without anything new: as many controllers as have answered the first state are all there are [s of a quiet machine]
+SETTLE = 2.0
 MEETING = 1.0  #: for which a state is sent again and again where somebody has come or gone [s]
 AGAIN = 1.0  #: between two times that it is sent where nobody has [s]
 LONG = 5.0  #: after so many seconds the log tells whose answer is missing
+
+
+def settle_time() -> float:
+    """``SETTLE`` on this machine as it is: processes start as much later as more of them want each processor [s]."""
+    return SETTLE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Lockstep:
@@ -133,10 +140,14 @@ class Lockstep:
         """
         answers, inbox, everybody = self._answers, self._inbox, not self._answers.named
         while True:
-            missing = answers.missing(everybody)
-            if missing != self._missing:
-                self._missing, self._since = missing, time.monotonic()
-            if inbox.answered and (not missing or time.monotonic() > self._since + SETTLE):
+            missing, met = answers.missing(everybody), self._audience()
+            if (missing, met) != (self._missing, self._met):
+                self._missing, self._met, self._since = missing, met, time.monotonic()
+            if inbox.answered and not missing:
+                break
+            if inbox.answered and time.monotonic() > self._since + settle_time():
+                who = "lockstep_joints names joints that must have an answer"
+                self._logger.info(f"lockstep: begins without commands for {missing}; {who}")
                 break
             self.waiting_for = f"the first command for {missing or 'any joint'}"
             self._logger.info(f"lockstep: waiting for {self.waiting_for}", throttle_duration_sec=10.0)
@@ -148,5 +159,4 @@ class Lockstep:
                 answers.sent_again()
                 self._repeat()
         self._started, self.waiting_for = True, ""
-        self._met = self._audience()
         return True

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
+from mb_contact.ros.lockstep import settle_time
 from mb_contact.ros.qos import COMMAND_LOCKSTEP, QoS
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
@@ -43,7 +44,7 @@ def test_five_seconds_at_1_khz_lose_nothing():
 
 def test_waits_for_the_first_command_and_repeats_the_first_state():
     with Session() as ros:
-        ros.simulator("--lockstep", "--joints", "2")
+        node = ros.simulator("--lockstep", "--joints", "2")
         peer = ros.peer()
         states = peer.listen("joint_states")
         peer.until(lambda: len(states) >= 3)
@@ -53,6 +54,14 @@ def test_waits_for_the_first_command_and_repeats_the_first_state():
         command = peer.joint_command(["joint_0"], [1.0])
         peer.send_until(commands, command, lambda: states and states[-1].header.stamp.nanosec >= 1_000_000)
         assert states[-1].effort[0] == 1.0
+        node.wait_for("begins without commands for joint_1; lockstep_joints names joints")
+
+
+@pytest.mark.parametrize("load, seconds", [(0.5, 2.0), (20.0, 10.0)])
+def test_a_busy_machine_gives_controllers_longer_to_start(monkeypatch, load, seconds):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    assert settle_time() == seconds
 
 
 @pytest.mark.parametrize("echoed", ["header", "stamp"])
