@@ -36,6 +36,7 @@ VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.3"]
 DISTRIBUTED = ["ray>=2.40"]
+CONTROL = ["ruckig>=0.19"]  # motions of joints within limits of speed, acceleration and jerk
 # ROS 2 Kilted's rclpy; wheels exist for x86-64 Linux only.  What has none is made by mb_contact.ros.message_packages.
 ROS = [
     f'{name}; platform_machine == "x86_64" and sys_platform == "linux"'
@@ -46,7 +47,7 @@ CAMERAS = ['embreex>=4.4; platform_machine == "x86_64"']
 # Eigen's headers, to build mb_contact/collision/coal_narrow.cpp where there is a C++ compiler.
 COMPILER = ["cmeel-eigen>=3.4,<4"]
 DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
-TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + COMPILER + DOCS + DISTRIBUTED + ROS + [
+TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + COMPILER + DOCS + DISTRIBUTED + CONTROL + ROS + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -134,6 +135,7 @@ setup(
         "test": TEST,
         "viewer": VIEWER,
         "gym": GYM,
+        "control": CONTROL,
         "mjcf": MJCF,  # import of MuJoCo's models
         "cameras": CAMERAS,  # and lidars: rays against meshes
         "compiler": COMPILER,  # coal's narrow phase within the compiled step

@@ -9,7 +9,7 @@
 >>> step.certificate.complementarity_gap < 1e-9
 True
 
-What most programs need stands here; the rest is in ``mb.dynamics``, ``mb.model``, ``mb.simulation``, ``mb.solvers``,
+What most programs need stands here; the rest is in ``mb.control``, ``mb.dynamics``, ``mb.model``, ``mb.simulation``,
 ``mb.studies`` and ``mb.surfaces``.  Names are imported when first used, so ``import mb_contact`` itself is quick;
 ``__init__.pyi`` tells type checkers and editors where they are.
 """
@@ -49,6 +49,6 @@ _DEFINED = {
     "solvers": ("solve_friction", "solve_lcp"),
     "worlds": ("Worlds", "rollout"),
 }
-_ROOMS = ("dynamics", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
+_ROOMS = ("control", "dynamics", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, _ROOMS)
 __all__ += ["__version__"]

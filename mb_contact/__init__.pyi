@@ -3,7 +3,7 @@
 
 """Where the names are, for type checkers and editors."""
 
-from mb_contact import dynamics, model, simulation, solvers, studies, surfaces, worlds
+from mb_contact import control, dynamics, model, simulation, solvers, studies, surfaces, worlds
 from mb_contact.dynamics import (
     Node,
     Point,
@@ -57,6 +57,7 @@ __all__ = [
     "Worlds",
     "__version__",
     "build_world",
+    "control",
     "dynamics",
     "energy",
     "forward_dynamics",

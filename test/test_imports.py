@@ -33,6 +33,7 @@ ALLOWED = {
     "solvers": BASE | {"core", "lazy"},
     "model": BASE | {"core"},
     "dynamics": BASE | {"core", "model", "solvers"},
+    "control": BASE | {"core", "model", "dynamics"},
     "collision": BASE | {"compile", "core", "model", "solvers"},
     "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
