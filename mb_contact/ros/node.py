@@ -26,6 +26,7 @@ from mb_contact.ros.memory import REBUILDS, give_memory_back
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
 from mb_contact.ros.pacing import Pacer
+from mb_contact.ros.parameters import unknown_parameters
 from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
@@ -99,6 +100,8 @@ class SimulatorNode:
         if not serve(self):
             self._logger.info("no simulation_interfaces here: ~/reset, ~/pause and ~/step only")
         node.add_on_set_parameters_callback(self._on_parameters)
+        for line in unknown_parameters(node.undeclared_parameters(), DESCRIPTIONS):
+            self._logger.warning(line)
 
     def _on_parameters(self, values):
         """Take changed parameters between two steps; returns the reason against them, or ''."""

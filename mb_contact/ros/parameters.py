@@ -3,7 +3,9 @@
 
 """What is declared of an option of the node, the same for both backends, and the checks that follow from it."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from mb_contact.keys.declaration import Key
@@ -46,3 +48,16 @@ class Option(Key):
     def constraints(self) -> str:
         """What the range cannot say."""
         return f"one of {', '.join(self.choices)}" if self.choices else ""
+
+
+#: parameters that ROS itself has on every node, or reads of the command line without declaring them
+OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+
+
+def unknown_parameters(given: Collection[str], known: Collection[str]) -> Iterator[str]:
+    """A sentence for each parameter that is given and that the node has not, with the nearest that it has."""
+    for name in sorted(given):
+        if not name.startswith(OF_ROS):
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else "docs/node_reference.md has them all"
+            yield f"the parameter '{name}' is unknown to this node and has no effect; {hint}"

@@ -163,6 +163,10 @@ class RclpyNode(Node):
             self._parameter_overrides[name] = _as_double(self._parameter_overrides[name])
         return super().declare_parameter(name, value, descriptor or ParameterDescriptor(), ignore_override)
 
+    def undeclared_parameters(self) -> list[str]:
+        """Names of parameters that the command line gives and nobody has declared."""
+        return [name for name in self._parameter_overrides if not self.has_parameter(name)]
+
     def add_on_set_parameters_callback(self, callback: Callable[..., Any]) -> None:
         """Ask ``callback`` before parameters change; ours takes a dict and returns the reason against it, or ''."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from mb_contact.ros.parameters import Option
+from mb_contact.ros.parameters import Option, unknown_parameters
 
 
 @pytest.mark.parametrize("option, value, reason", [
@@ -26,3 +26,11 @@ def test_what_describes_it():
     option = Option("pace", unit="s", live=True, choices=("a", "b"), flag=("--pace", {}), launch="pace")
     assert option.told == "pace [s]" and option.constraints == "one of a, b"
     assert option.sentences() == "pace (live; flag `--pace`; launch argument `pace`) [s]"
+
+
+def test_misspelled_parameters_are_told():
+    given = ("real_time_factr", "qos_overrides./clock.publisher.depth", "use_sim_time", "x")
+    assert list(unknown_parameters(given, ("real_time_factor",))) == [
+        "the parameter 'real_time_factr' is unknown to this node and has no effect; did you mean 'real_time_factor'?",
+        "the parameter 'x' is unknown to this node and has no effect; docs/node_reference.md has them all",
+    ]

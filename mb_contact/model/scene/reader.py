@@ -18,6 +18,7 @@ from mb_contact.errors import SceneError, one_line
 from mb_contact.keys.declaration import broken_group, declared
 from mb_contact.keys.kinds import Kind, kinds
 from mb_contact.model.resources import find_resource
+from mb_contact.model.scene.other_files import other_kind
 from mb_contact.model.scene.presets import preset
 from mb_contact.model.scene.records import MOST_WORDS, Scene, SceneFile
 from mb_contact.model.scene.rules import check_scene, faults_of_record
@@ -67,9 +68,13 @@ def open_scene(path: str | Path) -> tuple["Reader", yaml.Node]:
     """
     try:
         file = find_resource(path)
-        text = file.read_text(encoding="utf-8")
+        content = file.read_bytes()
         if file.suffix in ROBOTS:
             text = f"models: [{{urdf: {json.dumps(file.name)}}}]"
+        elif what := other_kind(file, content):
+            raise SceneError(f"{file}: not a scene: it is {what}")
+        else:
+            text = content.decode("utf-8")
     except FileNotFoundError as error:
         raise SceneError(f"no scene: {error}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -119,6 +119,10 @@ class EmbeddedNode:
         """
         return self._parameters.declare(name, value, descriptor)
 
+    def undeclared_parameters(self) -> list[str]:
+        """Names of parameters that the command line gives and nobody has declared."""
+        return self._parameters.undeclared()
+
     def add_on_set_parameters_callback(self, callback: Callable[..., Any]) -> None:
         """Ask ``callback(dict)`` before parameters change; it returns the reason against it, or ''."""
         self._parameters.on_set(callback)

@@ -113,6 +113,10 @@ class Parameters:
             self.changed([(name, value)], True)
         return self._declared[name]
 
+    def undeclared(self) -> list[str]:
+        """Names that the command line gives and nobody has declared."""
+        return [name for name in self._overrides if name not in self._declared]
+
     def get(self, name: str) -> Any:
         """Return a declared parameter."""
         if name not in self._declared:

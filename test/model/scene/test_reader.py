@@ -137,6 +137,27 @@ def test_no_file(tmp_path):
         load_scene(tmp_path / "binary.yaml")
 
 
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("a.sdf", b'<?xml version="1.0"?>\n<!-- <x> -->\n<sdf version="1.7"/>', "is a world or model in SDF, which is"),
+        ("a.xml", b"<mujoco/>", r"is a model of MuJoCo; mb-contact import a\.xml --out FOLDER"),
+        ("arm.xml", b"<robot name='x'/>", "is a robot; with a name that ends in .urdf"),
+        ("arm.srdf", b"<robot name='x'/>", r"is a semantic description; .*models: \[\{urdf: …, srdf: arm\.srdf\}\]"),
+        ("mug.stl", b"solid x\nendsolid x\n", "is a mesh; a scene has it in a primitive: .*mesh: mug.stl"),
+        ("mug.bin", b"glTF\2\0\0\0", "is a mesh"),
+        ("run.mcap", b"\x89MCAP0\r\n", "is a recording; mb-contact replay run.mcap plays it"),
+        ("a.launch", b"<launch></launch>", "is a launch file; ros2 launch takes it"),
+        ("page.html", b"<!DOCTYPE html><html></html>", "is XML with the root <html>"),
+        ("a.npy", b"\x93NUMPY\1\0v\0", "is no text"),
+    ],
+)  # fmt: skip
+def test_another_kind_of_file_is_told_what_takes_it(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SceneError, match=f"{name}: not a scene: it {message}"):
+        load_scene(tmp_path / name)
+
+
 def test_a_scene_in_python_is_checked_too():
     ball = Primitive("ball", "sphere", (0.1,), base="free")
     with pytest.raises(SceneError, match=r"^scene: primitives\[0\].mass: a primitive of base free needs a mass"):

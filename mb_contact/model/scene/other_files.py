@@ -1,0 +1,51 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a file is that somebody gives as a scene and that is none, and what takes it."""
+
+import re
+from pathlib import Path
+
+HEAD = 4096  #: bytes that are looked at
+
+_MESH = "a mesh; a scene has it in a primitive: {{name: part, shape: mesh, mesh: {name}, mass: 1.0, base: free}}"
+#: endings of meshes that nothing at their beginning tells apart
+_MESHES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", ".3mf")
+#: first bytes of a file, what it is and what takes it
+_BYTES = (
+    (b"\x89MCAP", "a recording; mb-contact replay {name} plays it"),
+    (b"SQLite format 3", "a database, such as bags of rosbag2 are; mb-contact replay takes the folder that it is in"),
+    (b"PK\x03\x04", "an archive"),
+    (b"glTF", _MESH),
+    (b"\x1f\x8b", "compressed"),
+)
+#: root elements of XML files
+_ROOTS = {
+    "mujoco": "a model of MuJoCo; mb-contact import {name} --out FOLDER makes a scene of it",
+    "sdf": "a world or model in SDF, which is not read; its robots as URDF stand under models",
+    "robot": "a robot; with a name that ends in .urdf it is the scene of that robot, or a scene names it under models",
+    "COLLADA": _MESH,
+    "launch": "a launch file; ros2 launch takes it",
+    "package": "a package manifest",
+}
+_SRDF = "a semantic description; a scene names it with its robot: models: [{{urdf: …, srdf: {name}}}]"
+
+
+def other_kind(path: Path, content: bytes) -> str:
+    """What the file is, in a clause that names what takes it; empty where it may be YAML or nobody knows."""
+    head, name = content[:HEAD], path.name
+    for start, what in _BYTES:
+        if head.startswith(start):
+            return what.format(name=name)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    while text.startswith((b"<?", b"<!")):  # the declaration, comments, a document type
+        text = text.partition(b"-->" if text.startswith(b"<!--") else b">")[2].lstrip()
+    root = re.match(rb"<([A-Za-z]\w*)", text)
+    if path.suffix.lower() in _MESHES:
+        return _MESH.format(name=name)
+    if path.suffix.lower() == ".srdf":
+        return _SRDF.format(name=name)
+    if root is not None:
+        element = root[1].decode()
+        return _ROOTS.get(element, f"XML with the root <{element}>").format(name=name)
+    return "no text" if b"\0" in head and path.suffix.lower() not in (".yaml", ".yml") else ""
