@@ -146,6 +146,9 @@ def test_launch_actions_can_be_made(path, monkeypatch):
         )
     actions = module._actions(context)
     processes = [a for a in actions if isinstance(a, ExecuteProcess)]
+    if "expect" in module.ARGUMENTS:  # a test of manipulation starts the node and the controllers itself
+        assert len(processes) == 1
+        return
     assert len(processes) >= (1 if urdf else 2)
     programs = [getattr(process, "node_package", None) for process in processes]
     assert programs.count("rviz2") == 1 and programs.count("robot_state_publisher") == 1
