@@ -28,7 +28,7 @@ MESSAGES = [name for name in MADE if "/msg/" in name]
 
 
 @pytest.mark.skipif(not HAS_RCLPY, reason="no tf2_msgs here: python -m mb_contact.ros.message_packages")
-@pytest.mark.skipif("AMENT_PREFIX_PATH" in os.environ, reason="a sourced ROS 2 has the packages that its owner installed")
+@pytest.mark.skipif("AMENT_PREFIX_PATH" in os.environ, reason="a sourced ROS 2 has what its owner installed")
 def test_the_packages_are_there():
     wanted = {"tf2_msgs", "simulation_interfaces", "ros_gz_interfaces", "moveit_msgs"}
     assert wanted <= {name.split("/")[0] for name in MADE}
