@@ -14,14 +14,15 @@ from mb_contact.ros.options import NodeOptions
 SLICE = 0.1  #: longest wait before interruptions are looked at [s]
 #: without anything new: as many controllers as have answered the first state are all there are [s of a quiet machine]
 SETTLE = 2.0
+BUSIEST = 5.0  #: load of each processor above which a start is not waited for longer
 MEETING = 1.0  #: for which a state is sent again and again where somebody has come or gone [s]
 AGAIN = 1.0  #: between two times that it is sent where nobody has [s]
 LONG = 5.0  #: after so many seconds the log tells whose answer is missing
 
 
 def settle_time() -> float:
-    """``SETTLE`` on this machine as it is: processes start as much later as more of them want each processor [s]."""
-    return SETTLE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """``SETTLE`` on this machine as it is: processes start later where more of them want each processor [s]."""
+    return SETTLE * min(max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)), BUSIEST)
 
 
 class Lockstep:

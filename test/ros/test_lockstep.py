@@ -57,7 +57,7 @@ def test_waits_for_the_first_command_and_repeats_the_first_state():
         node.wait_for("begins without commands for joint_1; lockstep_joints names joints")
 
 
-@pytest.mark.parametrize("load, seconds", [(0.5, 2.0), (20.0, 10.0)])
+@pytest.mark.parametrize("load, seconds", [(0.5, 2.0), (12.0, 6.0), (80.0, 10.0)])
 def test_a_busy_machine_gives_controllers_longer_to_start(monkeypatch, load, seconds):
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
     monkeypatch.setattr("os.cpu_count", lambda: 4)
