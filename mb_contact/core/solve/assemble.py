@@ -21,11 +21,9 @@ from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import factor_masses
-from mb_contact.core.solve.by_nodes import GONE
 from mb_contact.core.solve.draft import leader_of
-from mb_contact.core.solve.elimination import eliminate_velocities
 from mb_contact.core.solve.laws import friction_group
-from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance, take_masses
+from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance
 from mb_contact.core.solve.own_compliance import own_compliance, own_terms
 from mb_contact.core.solve.system import (
     BLOCKS,
@@ -77,17 +75,12 @@ def choose_face(P, only_rows, n_rows):
 
 
 @kernel
-def try_by_nodes(P, draft, tree, kin, art, compliance, rows, first_bilateral):
+def try_by_nodes(P, draft, tree, kin, art, compliance, rows):
     """Pose the problem by its touched nodes, where that costs least; False where it is not done."""
-    if not choose_nodes(P, draft, tree, rows, first_bilateral, art.aggregates.base.shape[0] > 0):
+    if not choose_nodes(P, draft, tree, rows):
         return False
-    if P.nodes.info[GONE] > 0:
-        tree_masses(tree, kin, draft, P.bodies)
-        if not take_masses(P, draft, tree, kin, rows):
-            return False
-    else:
-        take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
-    if not assemble_by_nodes(P, rows):
+    take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
+    if not assemble_by_nodes(P, draft, rows):
         return False
     P.face[0] = BY_NODES
     for i in range(P.count[ROWS]):
@@ -305,15 +298,17 @@ def spread_scales(blocks, count):
 @part
 def set_velocities(P, q):
     """q of the rows from the caller's; along an immobile row nothing is asked for, and a normal parts."""
+    for i in range(P.count[ROWS]):
+        P.q[i] = q[P.source[i]]
+    free_immobile(P)
+
+
+@kernel
+def free_immobile(P):
+    """q of the immobile rows such that they ask for nothing."""
     for b in range(P.count[BLOCKS]):
-        kind = P.blocks.kind[b]
-        n = P.blocks.start[b]
+        kind, n = P.blocks.kind[b], P.blocks.start[b]
         for i in range(n, P.blocks.start[b + 1]):
-            P.q[i] = q[P.source[i]]
             if P.immobile[i] != 0:
                 one_sided = i == n and (kind == CONTACT or kind == UNILATERAL)
                 P.q[i] = max(P.q[i], np.sqrt(P.blocks.D[i])) if one_sided else 0.0
-    if P.face[0] == BY_NODES:
-        for i in range(P.count[ROWS]):
-            P.nodes.asked[P.source[i]] = q[P.source[i]]
-        eliminate_velocities(P)

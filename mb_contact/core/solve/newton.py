@@ -25,7 +25,6 @@ import numpy as np
 
 from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand
 from mb_contact.core.solve.body_factors import order_pieces
-from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.laws import RHO, apart_from_cones, residual
 from mb_contact.core.solve.newton_step import (
     FIRST_EPS,
@@ -45,7 +44,7 @@ OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
 LARGE = 64  #: blocks of a large island, whose search has other means
-NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
+NODES_EPS = 1e-4  #: the same by nodes: 8.5 steps in the place of 11
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 LEAST_EPS = 1e-9
@@ -152,7 +151,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
     k = P.work
     b0 = P.island[island]
     by_nodes = P.face[0] == BY_NODES
-    b1 = P.nodes.info[LEFT] if by_nodes else P.island[island + 1]
+    b1 = P.island[island + 1]
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
     now = evaluate(P, b0, b1, c0, c1, P.r)

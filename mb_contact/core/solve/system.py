@@ -5,9 +5,9 @@
 
     u = W r + q,    W = J M^-1 J*,    and (r, u) of each block fulfil the law of its kind (``laws.py``).
 
-By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies, with rows of loops and
-gears eliminated; by bodies it is J and M in pieces of six velocities: a free body is one piece, a robot as many as its
-degrees of freedom fill.  Impulses are in N s (N m s), velocities in m/s (rad/s).
+By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies; by bodies it is J and
+M in pieces of six velocities: a free body is one piece, a robot as many as its degrees of freedom fill.  Impulses are
+in N s (N m s), velocities in m/s (rad/s).
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ BY_NODES = 2
 
 PIECE = 6  #: velocities in a piece
 LARGEST_BLOCK = 6  #: rows of a contact with torsion and rolling
-COORDINATES = 48  #: most of the nodes BY_NODES,
-FREEDOMS = 96  #: most degrees of freedom there, and most rows that are eliminated
+COORDINATES = 48  #: most of the nodes BY_NODES
 UNKNOWNS = 320  #: most of an island's polyhedral problem
 
 BLOCKS = 0  #: entries of System.count
@@ -103,17 +102,14 @@ class Dictionary(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """One island by its touched nodes: W = A Omega A* (``by_nodes.py``), rows of loops and gears eliminated.
+    """One island by its touched nodes: W = A Omega A* (``by_nodes.py``).
 
-    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates (and eight to spare), D
-    degrees of freedom, of which the ``pivot`` ones follow the ``free`` ones by the eliminated rows: v_p = X v_f + d.
+    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates, and eight to spare.
     """
 
-    #: coordinates, blocks that are left, degrees of freedom, followers, eliminated rows, rows that nearly followed
-    info: Annotated[Integers, 6]
+    count: Annotated[Integers, 1]  #: coordinates
     node: Annotated[Integers, "bodies"]  #: first coordinate of a body, -1 where it is no node
     joint: Annotated[Integers, "N"]  #: coordinate of a degree of freedom, or -1
-    local: Annotated[Integers, "N"]  #: number of a degree of freedom in the island
     at: Annotated[Integers, "nR", 2]  #: first coordinates of a row's nodes, -1 for none
     A: Annotated[Reals, 2, "nR", 6]  #: for either node
     Omega: Annotated[Reals, "K", "K"]
@@ -124,24 +120,6 @@ class Nodes(NamedTuple):
     order: Annotated[Integers, "K"]
     t: Annotated[Reals, "K"]
     s: Annotated[Reals, "K"]
-    J: Annotated[Reals, "D", "K"]  #: transposed: velocities of the nodes by degrees of freedom
-    Z: Annotated[Reals, "D", "K4", 4]  #: L^-1 of that by the free ones
-    M: Annotated[Reals, "D", "D"]
-    ME: Annotated[Reals, "D", "D"]
-    L: Annotated[Reals, "D", "D"]  #: Cholesky factor of the mass matrix of the free ones
-    G: Annotated[Reals, "D", "D"]  #: eliminated rows, in reduced echelon form
-    B: Annotated[Reals, "D", "D"]  #: by which combinations of them
-    X: Annotated[Reals, "D", "D"]
-    pivot: Annotated[Integers, "D"]
-    free: Annotated[Integers, "D"]
-    follows: Annotated[Integers, "D"]
-    window: Annotated[Integers, "D", 4]  #: columns of G, at last of X, and then of B beyond which a row is zero
-    gone: Annotated[Integers, "D"]  #: of each row that nearly followed: which it is, -1 if it did not in the end
-    delta: Annotated[Reals, "D"]  #: what the eliminated rows alone change of the velocities
-    y: Annotated[Reals, "D"]
-    f: Annotated[Reals, "D"]
-    asked: Annotated[Reals, "nR"]  #: velocities q of the caller's rows
-    warm: Annotated[Reals, "nR"]  #: impulses at the start
 
 
 class Vectors(NamedTuple):
@@ -156,7 +134,7 @@ class Vectors(NamedTuple):
     before: Annotated[Reals, "R"]  #: velocities of the rows at the start of the step, with their offsets
     anchor: Annotated[Reals, "R"]  #: impulses that the anchored problem is drawn to
     best: Annotated[Reals, "R"]
-    kept: Annotated[Reals, "R"]  #: the best of all starts
+    kept: Annotated[Reals, "R"]  #: the best of all starts; BY_NODES the first start
     zero: Annotated[Reals, "R"]
     f: Annotated[Reals, "6 * C"]  #: impulses on the pieces
     v: Annotated[Reals, "6 * C"]  #: velocities of the pieces
@@ -217,7 +195,7 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False
     tree_of = np.repeat(np.arange(len(trees)), trees)
     more = {"bodies": bodies, "N": len(place) if bodies else 0, "nR": rows if bodies else 0}
     fours = (COORDINATES + 8) // 4 if bodies else 0
-    more |= {"K": 4 * fours, "K4": fours, "D": FREEDOMS if bodies else 0}
+    more |= {"K": 4 * fours, "K4": fours}
     Omega = np.zeros((4 * fours, fours, 4))
     more |= {"Omega": Omega.reshape(4 * fours, 4 * fours), "fours": Omega}
     parts = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)

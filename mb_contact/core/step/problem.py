@@ -18,14 +18,15 @@ from mb_contact.core.solve.assemble import (
     assemble_by_bodies,
     assemble_by_rows,
     choose_face,
+    free_immobile,
     set_scales,
     set_velocities,
     try_by_nodes,
 )
 from mb_contact.core.solve.dependent import tie_rows
 from mb_contact.core.solve.draft import draft_joints, sort_islands
-from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import EVEN, NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
+from mb_contact.core.solve.newton_step import copy_rows
 from mb_contact.core.solve.search import first_share, is_large, search
 from mb_contact.core.solve.system import (
     BLOCKS,
@@ -114,7 +115,7 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     uneven = P.unit[MASSES] < EVEN and not no_masses  # W would lose the digits of the heavy bodies
     if uneven:
         P.face[0] = BY_BODIES
-    if not (only_rows or uneven) and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows, info[FIRST]):
+    if not (only_rows or uneven) and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows):
         return OK
     if P.face[0] == BY_ROWS:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
@@ -179,15 +180,11 @@ def solve(h, purpose):
     if P.face[0] == BY_NODES and some and sleeps(h, 0):
         stage = SOLVER_WARM
     elif P.face[0] == BY_NODES:
-        for i in range(P.count[ROWS]):
-            P.nodes.warm[i] = P.r[i]
+        copy_rows(0, P.count[ROWS], P.r, P.work.kept)
         part = min(budget, NODES_BUDGET)
         status, total, _ = solve_island(P, 0, 0, 0, tolerance, taken, known, part, part, False, polish)
         stage = max(stage, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
-        if status == SOLVED:
-            if eliminated_impulses(P) > tolerance:
-                stage = SOLVER_OVER_BUDGET
-        elif not _pose_otherwise(h, P):
+        if status != SOLVED and not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
     if purpose == STEP:
         level(h)
@@ -275,9 +272,8 @@ def _pose_otherwise(h, P):
     elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, h.rows):
         return False
     set_scales(P, h.compliance, h.rows)
-    set_velocities(P, P.nodes.asked)
-    for i in range(P.count[ROWS]):
-        P.r[i] = P.nodes.warm[i]
+    free_immobile(P)
+    copy_rows(0, P.count[ROWS], P.work.kept, P.r)
     return True
 
 

@@ -17,11 +17,10 @@ written; by another gravity or length of the step all wake.
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.handle import DT, TOLERANCE, UNIT_FORCE, UNIT_SPEED
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
-from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.newton import TIGHT
 from mb_contact.core.solve.newton_step import attainable, evaluate
-from mb_contact.core.solve.system import BLOCKS, BY_NODES, ISLANDS
+from mb_contact.core.solve.system import BLOCKS, ISLANDS
 from mb_contact.core.tree.spatial import put_vector, vector, vector_product
 from mb_contact.core.workspace import (
     ASLEEP,
@@ -177,11 +176,7 @@ def _island_of(h, t):
 def _is_solved(h, i, unchanged):
     """Whether the last impulses solve island i of the step's problem, or even so that a solver would keep them."""
     P = h.system
-    nodes = P.face[0] == BY_NODES
-    b0, b1 = P.island[i], P.nodes.info[LEFT] if nodes else P.island[i + 1]
-    c0, c1 = 0, 0
-    if not nodes:
-        c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
+    b0, b1, c0, c1 = P.island[i], P.island[i + 1], P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
     if unchanged:
         return now <= TIGHT * h.solver[TOLERANCE]
