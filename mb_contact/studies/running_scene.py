@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from mb_contact.core.constraints.rows import gap_velocity
 from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.solve.newton import apply_to_all
-from mb_contact.core.solve.system import BLOCKS, CONTACT, EQUALITY, ROWS, make_system_handle
+from mb_contact.core.solve.system import BLOCKS, ROWS, make_system_handle
+from mb_contact.core.workspace import CONTACT, EQUALITY
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
@@ -175,7 +176,7 @@ def _limits(context, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
     tree, start = context.world.tree, 3 * int(context.contacts.count[0])
     limits = []
-    for row in range(start, int(context.blocks.rows[0])):
+    for row in range(start, int(context.rows.end[0])):
         dof, side = int(context.rows.dof[row]), int(context.rows.bound[row])
         if dof < 0 or side > UPPER:
             continue  # torsion or rolling of a contact, or a velocity limit

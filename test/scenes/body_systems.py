@@ -12,19 +12,8 @@ import numpy as np
 from mb_contact.core.solve.assemble import spread_scales
 from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.own_compliance import own_compliance
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BY_BODIES,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    PIECE,
-    ROWS,
-    UNILATERAL,
-    System,
-    make_system,
-)
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_ROWS, ISLANDS, PIECE, ROWS, System, make_system
+from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 
 #: (kind, pieces that it touches) of each block; pieces 1 and 2 are one tree
 BLOCK_LIST = ((CONTACT, (0, 1)), (UNILATERAL, (2,)), (CONTACT, (2, 3)), (EQUALITY, (1, 2)), (CONTACT, (0,)))

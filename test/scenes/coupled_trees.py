@@ -10,16 +10,8 @@ import numpy as np
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.own_compliance import own_compliance
-from mb_contact.core.solve.system import (
-    BOX,
-    BY_BODIES,
-    CONTACT,
-    EQUALITY,
-    UNILATERAL,
-    make_factors,
-    make_system,
-    make_system_handle,
-)
+from mb_contact.core.solve.system import BY_BODIES, make_factors, make_system, make_system_handle
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, UNILATERAL
 
 ROOM = (2000, 500, 500)  #: rows, blocks and entries
 

@@ -16,30 +16,20 @@ on few bodies is posed by these (``nodes.py``).
 
 import numpy as np
 
-from mb_contact.core.constraints.gear import combine_gears
+from mb_contact.core.constraints.gear import combine_gears, gear_partner
 from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import factor_masses
-from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.laws import friction_group
 from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance
 from mb_contact.core.solve.own_compliance import own_compliance, own_terms
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BY_BODIES,
-    BY_NODES,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    PIECE,
-    ROWS,
-    UNILATERAL,
-)
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, PIECE, ROWS
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 
 IMMOBILE = 1e-12  #: part of the terms of a row's compliance that counts as rounding: nothing moves along the row
 NOTHING = 1e-22  #: of the largest compliance: axes that are perpendicular but for the rounding of pi / 2
@@ -75,12 +65,12 @@ def choose_face(P, only_rows, n_rows):
 
 
 @kernel
-def try_by_nodes(P, draft, tree, kin, art, compliance, rows):
+def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
     """Pose the problem by its touched nodes, where that costs least; False where it is not done."""
-    if not choose_nodes(P, draft, tree, rows):
+    if not choose_nodes(P, forest, tree, rows, bil):
         return False
     take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
-    if not assemble_by_nodes(P, draft, rows):
+    if not assemble_by_nodes(P, rows, bil):
         return False
     P.face[0] = BY_NODES
     for i in range(P.count[ROWS]):
@@ -91,25 +81,25 @@ def try_by_nodes(P, draft, tree, kin, art, compliance, rows):
 
 
 @on_demand(TRUTH)
-def assemble_by_bodies(P, draft, tree, kin, rows):
+def assemble_by_bodies(P, forest, tree, kin, rows, bil):
     """J, M and U^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies
     start = P.blocks.start
-    tree_masses(tree, kin, draft, bodies)
+    tree_masses(tree, kin, forest, bodies)
     factor_masses(bodies, 0, bodies.first_piece[P.count[ISLANDS]])
     bodies.entry[0] = 0
     used = 0  # rows of J
     for b in range(P.count[BLOCKS]):
-        k = draft.order[b]
-        size = draft.size[k]
+        size = start[b + 1] - start[b]
+        partner, ratio = gear_partner(bil, P.source[start[b]])
         bodies.entry[b + 1] = bodies.entry[b]
-        for a in range(size + 1):  # the last one: a gear's partner
-            row = draft.row[k, a] if a < size else draft.partner[k]
-            if used >= 0 and row >= 0:
-                weight = 1.0 if a < size else draft.weight[k]
-                used = _row_of_J(draft, tree, kin, rows, bodies, b, size, a if a < size else 0, row, weight, used)
+        for a in range(size):
+            if used >= 0:
+                used = _row_of_J(forest, tree, kin, rows, bodies, b, size, a, P.source[start[b] + a], 1.0, used)
+        if used >= 0 and partner >= 0:
+            used = _row_of_J(forest, tree, kin, rows, bodies, b, size, 0, partner, ratio, used)
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            draft.where[bodies.piece[e]] = -1
+            forest.where[bodies.piece[e]] = -1
         if used < 0:
             return False
     own_compliance(start, bodies, 0, P.count[BLOCKS], P.work.own, P.work.f)
@@ -120,17 +110,17 @@ def assemble_by_bodies(P, draft, tree, kin, rows):
 
 
 @kernel
-def tree_masses(tree, kin, draft, bodies):
+def tree_masses(tree, kin, forest, bodies):
     """M of the trees of the islands, with dt times the damping on its diagonal (J11 algorithm 4.2)."""
     for k in range(tree.parent.shape[0]):
-        draft.mass[k] = tree.mass[k]
+        forest.mass[k] = tree.mass[k]
         for a in range(3):
-            draft.mc[k, a] = kin.mc[k, a]
+            forest.mc[k, a] = kin.mc[k, a]
             for c in range(3):
-                draft.I[k, a, c] = kin.I[k, a, c]
-    composite_inertias(tree, kin.l, draft.I, draft.mc, draft.mass)
-    for t in range(draft.leader.shape[0]):
-        if draft.number[leader_of(draft.leader, t)] < 0:
+                forest.I[k, a, c] = kin.I[k, a, c]
+    composite_inertias(tree, kin.l, forest.I, forest.mc, forest.mass)
+    for t in range(forest.leader.shape[0]):
+        if forest.number[leader_of(forest.leader, t)] < 0:
             continue
         n = PIECE * (bodies.tree[t + 1] - bodies.tree[t])
         at = bodies.mass_at[t]
@@ -138,29 +128,29 @@ def tree_masses(tree, kin, draft, bodies):
             for j in range(n):
                 bodies.M[at + i * n + j] = 1.0 if i == j else 0.0
     for k in range(tree.parent.shape[0]):
-        t = draft.tree[k]
-        if draft.number[leader_of(draft.leader, t)] < 0:
+        t = forest.tree[k]
+        if forest.number[leader_of(forest.leader, t)] < 0:
             continue
         for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             base = PIECE * bodies.tree[t]
             n = PIECE * bodies.tree[t + 1] - base
-            _mass_row(tree, kin, draft, bodies, k, d, bodies.mass_at[t], base, n)
+            _mass_row(tree, kin, forest, bodies, k, d, bodies.mass_at[t], base, n)
 
 
 @sweep
-def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
+def _mass_row(tree, kin, forest, bodies, k, d, at, base, n):
     """Row and column of degree of freedom d of body k: f = R(k) h* goes from hinge to hinge."""
     H = kin.H
     M = bodies.M
-    nx, ny, nz = rotate(draft.I, k, H[d, 0], H[d, 1], H[d, 2])
-    tx, ty, tz = cross(draft.mc[k, 0], draft.mc[k, 1], draft.mc[k, 2], H[d, 3], H[d, 4], H[d, 5])
-    fx, fy, fz = cross(H[d, 0], H[d, 1], H[d, 2], draft.mc[k, 0], draft.mc[k, 1], draft.mc[k, 2])
+    nx, ny, nz = rotate(forest.I, k, H[d, 0], H[d, 1], H[d, 2])
+    tx, ty, tz = cross(forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2], H[d, 3], H[d, 4], H[d, 5])
+    fx, fy, fz = cross(H[d, 0], H[d, 1], H[d, 2], forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2])
     nx += tx
     ny += ty
     nz += tz
-    fx += draft.mass[k] * H[d, 3]
-    fy += draft.mass[k] * H[d, 4]
-    fz += draft.mass[k] * H[d, 5]
+    fx += forest.mass[k] * H[d, 3]
+    fy += forest.mass[k] * H[d, 4]
+    fz += forest.mass[k] * H[d, 5]
     i = bodies.place[d] - base
     m = k
     while m >= 0:
@@ -175,22 +165,22 @@ def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
         ny += y
         nz += z
         m = tree.parent[m]
-    M[at + i * n + i] += tree.armature[d] + draft.damping[d]
+    M[at + i * n + i] += tree.armature[d] + forest.damping[d]
 
 
 @sweep
-def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
+def _row_of_J(forest, tree, kin, rows, bodies, b, size, a, row, weight, used):
     """Add ``weight`` times a row of the step to row a of block b; returns the rows of J in use, -1 where it is full."""
     last = -1
     first = 0
-    for i in range(row_by_joints(tree, kin, rows, row, draft.freedom, draft.share)):
-        place = bodies.place[draft.freedom[i]]
+    for i in range(row_by_joints(tree, kin, rows, row, forest.freedom, forest.share)):
+        place = bodies.place[forest.freedom[i]]
         c = place // PIECE
-        if c != last and draft.where[c] < 0:
+        if c != last and forest.where[c] < 0:
             e = bodies.entry[b + 1]
             if e == bodies.piece.shape[0] or used + size > bodies.J.shape[0]:
                 return -1
-            draft.where[c] = e
+            forest.where[c] = e
             bodies.piece[e] = c
             bodies.at[e] = used
             bodies.entry[b + 1] = e + 1
@@ -199,8 +189,8 @@ def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
                     bodies.J[k, j] = 0.0
             used += size
         if c != last:
-            last, first = c, bodies.at[draft.where[c]] + a
-        bodies.J[first, place - c * PIECE] += weight * draft.share[i]
+            last, first = c, bodies.at[forest.where[c]] + a
+        bodies.J[first, place - c * PIECE] += weight * forest.share[i]
     return used
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from mb_contact.core.jit import INTEGER, NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.solve.by_bodies import gather
 from mb_contact.core.solve.laws import contact_rows, weighted_row
-from mb_contact.core.solve.system import CONTACT, PIECE
+from mb_contact.core.solve.system import PIECE
+from mb_contact.core.workspace import CONTACT
 
 
 @on_demand(INTEGER)

@@ -13,7 +13,7 @@ import numpy as np
 from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.lcp.linear import FOUR, ONE, THREE, TWO, balance_and_factor, lu_solve
 from mb_contact.core.solve.laws import contact_rows, weighted_row
-from mb_contact.core.solve.system import CONTACT
+from mb_contact.core.workspace import CONTACT
 
 
 @sweep

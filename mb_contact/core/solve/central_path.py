@@ -25,7 +25,8 @@ from mb_contact.core.jit import INTEGER, on_demand, sweep
 from mb_contact.core.solve.body_factors import order_pieces
 from mb_contact.core.solve.laws import RHO, friction_group, group_point, residual
 from mb_contact.core.solve.newton_step import NEAR_EPS, copy_rows, evaluate, take_step
-from mb_contact.core.solve.system import BOX, BY_BODIES, CONTACT, EQUALITY
+from mb_contact.core.solve.system import BY_BODIES
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY
 
 EPS = 1e-7  #: least eps,
 RAISE, LOWER = 10.0, 0.1  #: times that behind a step which was shortened to less than

@@ -22,7 +22,7 @@ row across t sticks.
 import numpy as np
 
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY
 
 RHO = 3.0  #: weight of velocities in the choice of a block's state: fewest Newton steps of 1, 2, 3, 5
 

@@ -37,7 +37,8 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, MASSES, RESIDUAL, UNILATERAL
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, ISLANDS, MASSES, RESIDUAL
+from mb_contact.core.workspace import CONTACT, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps

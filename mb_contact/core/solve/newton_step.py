@@ -16,7 +16,8 @@ from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_nodes import apply_nodes, factor_nodes, substitute_nodes
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT, RESIDUAL, SPEED
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, RESIDUAL, SPEED
+from mb_contact.core.workspace import CONTACT
 
 FIRST_EPS = 1e-3  #: weight of the first anchored problem
 GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies

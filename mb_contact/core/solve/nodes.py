@@ -5,10 +5,11 @@
 
 import numpy as np
 
+from mb_contact.core.constraints.gear import gear_partner
 from mb_contact.core.constraints.rows import rate_axis
 from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
-from mb_contact.core.solve.draft import leader_of
-from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, COORDINATES, ISLANDS, ROWS
+from mb_contact.core.solve.islands import leader_of
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, COORDINATES, ISLANDS, ROWS
 from mb_contact.core.tree.spatial import (
     STILL,
     dot_at,
@@ -19,24 +20,25 @@ from mb_contact.core.tree.spatial import (
     spatial_sum,
     vector,
 )
+from mb_contact.core.workspace import CONTACT
 
 NODES_COST = 4e3  #: multiply-adds of one Newton step beside the cube of the coordinates
 SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is posed otherwise
 
 
 @on_demand(TRUTH)
-def choose_nodes(P, draft, tree, rows):
+def choose_nodes(P, forest, tree, rows, bil):
     """Number the nodes of the only island; False where another face costs less, or this one cannot pose the problem."""
     nodes, count = P.nodes, 0
     if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0:
         return False
-    others = float(P.count[ROWS]) ** 3 if P.face[0] == BY_ROWS else _cost_by_bodies(P, draft, tree)
+    others = float(P.count[ROWS]) ** 3 if P.face[0] == BY_ROWS else _cost_by_bodies(P, forest, tree)
     if NODES_COST >= others:
         return False
     nodes.node[:] = -1
     nodes.joint[:] = -1
     for b in range(P.count[BLOCKS]):
-        partner = draft.partner[draft.order[b]]
+        partner = gear_partner(bil, P.source[P.blocks.start[b]])[0]
         for i in range(P.blocks.start[b], P.blocks.start[b + 1]):
             row = P.source[i]
             nodes.at[i, 0] = nodes.at[i, 1] = -1
@@ -65,11 +67,11 @@ def _number(first, k, size, count):
 
 
 @sweep
-def _cost_by_bodies(P, draft, tree):
+def _cost_by_bodies(P, forest, tree):
     """Multiply-adds of one Newton step by bodies on the only island."""
     n = 0.0
     for k in range(tree.parent.shape[0]):
-        if draft.number[leader_of(draft.leader, draft.tree[k])] == 0:
+        if forest.number[leader_of(forest.leader, forest.tree[k])] == 0:
             n += tree.nv[k]
     return n * n * n / 3.0 + 4e3 * P.bodies.first_piece[1]
 
@@ -125,9 +127,9 @@ def _essential_velocity(compliance, e, f, impulse):
 
 
 @on_demand(TRUTH)
-def assemble_by_nodes(P, draft, rows):
+def assemble_by_nodes(P, rows, bil):
     """A of the nodes, the diagonal of W into D; False where some of it is rounding."""
-    _node_rows(P, draft, rows)
+    _node_rows(P, rows, bil)
     largest = 0.0
     least = np.inf
     for i in range(P.count[ROWS]):
@@ -137,11 +139,12 @@ def assemble_by_nodes(P, draft, rows):
 
 
 @sweep
-def _node_rows(P, draft, rows):
+def _node_rows(P, rows, bil):
     """A of the rows, the diagonal of W, and W_nt of the contacts."""
     nodes, A, D, own = P.nodes, P.nodes.A, P.blocks.D, P.work.own
     for b in range(P.count[BLOCKS]):
-        n, end, k = P.blocks.start[b], P.blocks.start[b + 1], draft.order[b]
+        n, end = P.blocks.start[b], P.blocks.start[b + 1]
+        partner, ratio = gear_partner(bil, P.source[n])
         for i in range(n, end):
             row = P.source[i]
             for c in range(6):
@@ -149,8 +152,8 @@ def _node_rows(P, draft, rows):
                 A[1, i, c] = rows.on_b[row, c] if rows.dof[row] < 0 and nodes.at[i, 1] >= 0 else 0.0
             if rows.dof[row] >= 0:
                 A[0, i, 0] = rows.sign[row]
-            if draft.partner[k] >= 0:
-                A[1, i, 0] = draft.weight[k] * rows.sign[draft.partner[k]]
+            if partner >= 0:
+                A[1, i, 0] = ratio * rows.sign[partner]
         for i in range(n, end):
             on_a, on_b = _unit_velocity(nodes, i, 0), _unit_velocity(nodes, i, 1)
             D[i] = spatial_dot(spatial(A[0], i), on_a) + spatial_dot(spatial(A[1], i), on_b)

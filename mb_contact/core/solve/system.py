@@ -19,11 +19,6 @@ import numpy as np
 from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Integers32, Reals, allocate
 
-EQUALITY = 0  #: u + mu r = 0, mu a softness
-UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0
-BOX = 2  #: |r| <= mu, u against r where it is at the bound, 0 within
-CONTACT = 3  #: a UNILATERAL normal, then friction: two tangents, torsion, two rows of rolling, each group against r_n
-
 BY_ROWS = 0  #: faces of the operator
 BY_BODIES = 1
 BY_NODES = 2

@@ -40,7 +40,7 @@ from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.solve.draft import COULOMB, MODEL
+from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
 from mb_contact.core.step.need import (
     ASKED_FIRST,

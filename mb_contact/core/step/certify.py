@@ -11,10 +11,10 @@ from mb_contact.core.constraints.gear import combine_velocities, partner_impulse
 from mb_contact.core.constraints.rows import row_dot, row_impulses, row_velocities
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, ISLANDS, ROWS
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.workspace import GAIN, MOTION
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, GAIN, MOTION
 
 
 @kernel

@@ -149,8 +149,7 @@ def newton_step(h):
     """One Gauss-Newton step of q from the errors in ``h.loop``, shortened to STRIDE; the poses follow."""
     c = h.closing
     P = c.system
-    h.draft.count[0] = 0
-    assemble_system(h, P, c.rows, c.bil, 0, True)
+    assemble_system(h, P, c.rows, c.bil, True)
     n_rows = c.bil.info[COUNT] + c.bil.info[GEARS]
     for i in range(n_rows):
         c.r[i] = 0.0

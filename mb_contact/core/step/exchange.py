@@ -8,7 +8,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
-from mb_contact.core.solve.draft import COULOMB, MODEL
+from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.need import (
     CAME,
     COUNT,
@@ -119,11 +119,10 @@ def leave_out(h):
         if verdict_on(need, h.contacts.pair[i]) == OUT:
             h.sol.q[3 * i] += OPEN * fastest
             h.rows.offset[3 * i] += OPEN * fastest
-    for b in range(h.draft.count[0]):
-        row = h.draft.row[b, 0]
-        if row < 3 * h.contacts.count[0] and verdict_on(need, h.contacts.pair[row // 3]) == OUT:
-            for a in range(h.draft.size[b]):
-                h.sol.r[h.draft.row[b, a]] = 0.0
+            row = 3 * i
+            while row >= 0:
+                h.sol.r[row] = 0.0
+                row = h.rows.next[row]
     start(h)
     return solve(h, STEP) == OK and settle(h) == OK
 

@@ -3,7 +3,7 @@
 
 """From rows to impulses, shared by steps, impacts and the closing of loops.
 
-Each of them poses its rows, drafts the blocks of its contacts and writes free velocities and warm impulses; then
+Each of them poses its rows, says which laws they have and writes free velocities and warm impulses; then
 ``assemble_problem`` and ``solve`` are called, and it goes on with the impulses.
 """
 
@@ -24,24 +24,15 @@ from mb_contact.core.solve.assemble import (
     try_by_nodes,
 )
 from mb_contact.core.solve.dependent import tie_rows
-from mb_contact.core.solve.draft import draft_joints, sort_islands
+from mb_contact.core.solve.friction import DIRECTIONS
+from mb_contact.core.solve.islands import sort_islands
 from mb_contact.core.solve.newton import EVEN, NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
 from mb_contact.core.solve.newton_step import copy_rows
 from mb_contact.core.solve.search import first_share, is_large, search
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BY_BODIES,
-    BY_NODES,
-    BY_ROWS,
-    CONTACT,
-    ISLANDS,
-    MASSES,
-    ROWS,
-    UNILATERAL,
-)
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
 from mb_contact.core.step.need import ROUND
 from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
-from mb_contact.core.workspace import ITERATIONS, STAGE
+from mb_contact.core.workspace import CONTACT, ITERATIONS, STAGE, UNILATERAL
 from mb_contact.types import (
     OK,
     SOLVER_LEVELLED,
@@ -65,8 +56,8 @@ TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 def assemble_problem(h):
     """Blocks, islands, operator, scales, velocities and start of ``h.system``; returns a status.
 
-    ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.blocks`` and ``h.bil`` all rows, ``h.art`` the
-    articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
+    ``h.rows`` and ``h.bil`` hold all rows, ``h.art`` the articulated inertias, ``h.sol.q`` free velocities and
+    ``h.sol.r`` impulses to start from.
     """
     for i in range(rows_in_use(h)):
         h.sol.ray[i] = 0.0
@@ -75,7 +66,7 @@ def assemble_problem(h):
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0
-    status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], only_rows)
+    status = assemble_system(h, h.system, h.rows, h.bil, only_rows)
     for i in range(h.system.count[ROWS]):
         h.system.follower[i] = 0
     if status == OK and ties:
@@ -86,27 +77,18 @@ def assemble_problem(h):
 
 
 @kernel
-def assemble_system(h, P, rows, bil, blocks, only_rows):
+def assemble_system(h, P, rows, bil, only_rows):
     """Blocks, islands, operator and scales of the system P; returns a status.
 
     Parameters
     ----------
     rows, bil : Rows, BilateralWork
         All rows, posed.
-    blocks : int
-        Contacts and joint limits of ``h.blocks``.
     only_rows : bool
         W by rows whatever it costs.
     """
     info = bil.info
-    contacts = 0
-    while contacts < blocks and h.blocks.dim[contacts] == 3:
-        contacts += 1
-    draft_joints(
-        h.draft, contacts, blocks, h.blocks.start, info[FIRST], bil.bound, bil.soft, bil.ratio, info[COUNT],
-        info[GEARS],
-    )  # fmt: skip
-    sort_islands(P, h.draft, rows)
+    sort_islands(P, h.forest, rows, bil, info[FIRST] + info[COUNT], h.friction.model[DIRECTIONS])
     if P.count[BLOCKS] == 0:
         return OK
     n_rows = info[FIRST] + info[COUNT] + info[GEARS]
@@ -115,11 +97,11 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     uneven = P.unit[MASSES] < EVEN and not no_masses  # W would lose the digits of the heavy bodies
     if uneven:
         P.face[0] = BY_BODIES
-    if not (only_rows or uneven) and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows):
+    if not (only_rows or uneven) and try_by_nodes(P, h.forest, h.tree, h.kin, h.art, h.compliance, rows, bil):
         return OK
     if P.face[0] == BY_ROWS:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
-    elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, rows):
+    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, rows, bil):
         return SYSTEM_TOO_SMALL
     set_scales(P, h.compliance, rows)
     return OK
@@ -269,7 +251,7 @@ def _pose_otherwise(h, P):
     P.face[0] = BY_BODIES
     if h.art.aggregates.base.shape[0] > 0:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, h.rows, h.bil, rows_in_use(h))
-    elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, h.rows):
+    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, h.rows, h.bil):
         return False
     set_scales(P, h.compliance, h.rows)
     free_immobile(P)

@@ -10,7 +10,7 @@ from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.handle import IMPACT_SPEED, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
-from mb_contact.core.solve.draft import DIRECTIONS
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.spatial import put_vector
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,

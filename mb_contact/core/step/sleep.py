@@ -17,7 +17,7 @@ written; by another gravity or length of the step all wake.
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.handle import DT, TOLERANCE, UNIT_FORCE, UNIT_SPEED
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
-from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.newton import TIGHT
 from mb_contact.core.solve.newton_step import attainable, evaluate
 from mb_contact.core.solve.system import BLOCKS, ISLANDS
@@ -56,7 +56,7 @@ def has_sleepers(h):
 @kernel
 def tree_of(h, k):
     """Tree of body k, -1 for the world."""
-    return h.draft.tree[k] if k >= 0 else -1
+    return h.forest.tree[k] if k >= 0 else -1
 
 
 @kernel
@@ -110,7 +110,7 @@ def _keep_inputs(h):
             s.v[i], s.effort[i] = h.v[i], h.effort[i]
             s.target[i], s.target_rate[i] = h.joints.target[i], h.joints.target_rate[i]
     for k in range(s.external.shape[0]):
-        if s.state[h.draft.tree[k]] != ASLEEP:
+        if s.state[h.forest.tree[k]] != ASLEEP:
             for a in range(6):
                 s.external[k, a] = h.work.external[k, a]
     copy(3, h.gravity, s.frame)
@@ -144,7 +144,7 @@ def fall_asleep(h):
     ``sleep.quiet`` says of the others which have long been slow: they are solved more exactly, because what is left of
     a residual makes heaps tremble by 1e-10 m.
     """
-    s, P, draft = h.sleep, h.system, h.draft
+    s, P, forest = h.sleep, h.system, h.forest
     exact = s.rule[DISTANCE] == 0.0
     islands = P.count[ISLANDS] if P.count[BLOCKS] > 0 else 0
     fill(islands, s.ready, 1)
@@ -162,14 +162,14 @@ def fall_asleep(h):
     for t in range(s.state.shape[0]):
         i = _island_of(h, t)
         if i >= 0 and s.ready[i] != 0:
-            _sleep(h, t, leader_of(draft.leader, t))
+            _sleep(h, t, leader_of(forest.leader, t))
     _mark_resting(h)
 
 
 @kernel
 def _island_of(h, t):
     """Island of tree t in the posed problem, -1 where no row acts on it."""
-    return h.draft.number[leader_of(h.draft.leader, t)] if h.system.count[BLOCKS] > 0 else -1
+    return h.forest.number[leader_of(h.forest.leader, t)] if h.system.count[BLOCKS] > 0 else -1
 
 
 @kernel
@@ -262,7 +262,7 @@ def _wake_changed(h):
             _wake(h, t)
             woken = True
     for k in range(s.external.shape[0]):
-        t = h.draft.tree[k]
+        t = h.forest.tree[k]
         for a in range(6 if s.state[t] != AWAKE else 0):
             if _differs(h.work.external[k, a], s.external[k, a], exact, h.settings[UNIT_FORCE]):
                 _wake(h, t)

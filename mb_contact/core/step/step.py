@@ -8,7 +8,7 @@
     (narrow phase: coal or fcl fill the witnesses of the others)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
-    assemble         frames -> rows -> drafted blocks, q, warm start
+    assemble         frames -> rows and their laws, q, warm start
     assemble_problem blocks in islands, W by rows, nodes or bodies (problem.py)
     solve            proximal Newton steps, island by island (problem.py, core/solve)
     settle           impulse sweep -> new velocity; corrected where the operator misses it; again with a limit more
@@ -247,7 +247,7 @@ def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, report."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     balance_energy(
-        h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.contacts.count[0],
+        h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.sol, h.bil, h.contacts.count[0],
         h.end.ahead, h.work,
     )  # fmt: skip
     add_moments(

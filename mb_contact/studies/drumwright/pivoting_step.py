@@ -20,25 +20,25 @@ import numpy as np
 from mb_contact.compile.handles import handle
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.handle import DT, TOLERANCE
+from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.active_factor import PpmWork, make_ppm_work
-from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble
+from mb_contact.core.lcp.lcp import Pyramids, impulses_of, lcp_assemble, make_pyramids
 from mb_contact.core.lcp.principal_pivoting import PPM_SOLVED
 from mb_contact.core.lcp.robust_lemke import LemkeWork, make_lemke_work, robust_lemke
 from mb_contact.core.solve.dependent import OWN
-from mb_contact.core.solve.draft import COULOMB, HALVES, MODEL, NO_SLIP
+from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.step import rows_in_use
-from mb_contact.core.workspace import ITERATIONS, STAGE, RowBlocks, make_row_blocks
+from mb_contact.core.workspace import CONTACT, EQUALITY, ITERATIONS, NO_BLOCK, STAGE, UNILATERAL
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright.active_set import active_set_qp
 from mb_contact.studies.drumwright.friction_system import SOLVED as SOLVED_PART
-from mb_contact.types import NOT_FINITE, OK, TOUCHING_FRICTION
+from mb_contact.types import NOT_FINITE, OK
 
 SOLVED, NO_PUSH_OUT, UNSOLVED = 1, 2, 3  #: stages, beside 0 for a step without rows
 SMALLEST = 1e-7  #: of the largest scale of a problem: that of a row that nothing moves
@@ -63,7 +63,7 @@ class PivotingArrays(NamedTuple):
     eq: _eq.EqualityWork
     ppm: PpmWork
     lemke: LemkeWork
-    blocks: RowBlocks  #: contacts and limits among the complementary rows
+    blocks: Pyramids  #: contacts and limits among the complementary rows
     problem: LcpArrays
 
 
@@ -86,14 +86,14 @@ class PivotingStep(ContactStep):
 
     def allocate(self):
         context = self.context
-        rows, blocks = len(context.solution.r), len(context.blocks.start)
+        rows, blocks = len(context.solution.r), len(context.system.blocks.kind) // 2
         n_f, pyramid = context.scene.friction_directions, context.scene.friction_model == "coulomb_polyhedral"
         size = (n_f + 2) * context.capacity + rows if pyramid else blocks
         if self._solver == "ppm":
             size = 1
         work = PivotingArrays(
             _eq.make_equality_work(context.n, context.N, rows, rows), make_ppm_work(blocks, context.N),
-            make_lemke_work(size), make_row_blocks(blocks, n_f), allocate(LcpArrays, R=rows, n=size),
+            make_lemke_work(size), make_pyramids(blocks, n_f), allocate(LcpArrays, R=rows, n=size),
         )  # fmt: skip
         self._work, self._pivoting = work, make_pivoting_handle(work)
 
@@ -135,7 +135,7 @@ class PivotingStep(ContactStep):
 @kernel
 def pose(h, a, warm):
     """Equality and complementary rows of the posed step into ``a.eq``; from the last impulses where ``warm``."""
-    eq, dt, model = a.eq, h.settings[DT], h.friction.model[MODEL]
+    eq, rows, contacts = a.eq, h.rows, h.rows.contacts[0]
     first, count, gears = h.bil.info[FIRST], h.bil.info[COUNT], h.bil.info[GEARS]
     for i in range(eq.info.shape[0]):
         eq.info[i] = 0
@@ -143,30 +143,25 @@ def pose(h, a, warm):
         eq.q[i] = h.sol.q[i]
     for k in range(count):
         eq.equality[k] = first + k
-        eq.softness[k] = h.bil.soft[k]
+        eq.softness[k] = h.rows.mu[first + k]
         eq.ratio[first + k] = h.bil.ratio[k]
     eq.info[_eq.GEAR] = first + count - gears
     eq.info[_eq.GEAR_ROWS] = gears
     many = count
-    if model != COULOMB:
-        acting = 0.5 * dt * h.friction.model[HALVES]
-        for i in range(h.contacts.count[0]):
-            viscous = h.friction.viscous[h.contacts.pair[i]]
-            if h.contacts.gap[i] > TOUCHING_FRICTION or (model != NO_SLIP and viscous == 0.0):
-                continue
-            for t in range(1, 3):
-                eq.equality[many] = 3 * i + t
-                eq.softness[many] = 0.0 if model == NO_SLIP else 1.0 / (acting * viscous)
-                many += 1
+    for row in range(3 * contacts):
+        if rows.law[row] == EQUALITY or rows.viscous[row] > 0.0:
+            eq.equality[many], eq.softness[many] = row, rows.viscous[row]
+            many += 1
     eq.info[_eq.EQUALITY_ROWS] = many
     hard = 0
     a.problem.warm[0] = 0
-    for b in range(h.blocks.count[0]):
-        row = h.blocks.start[b]
+    for row in range(rows.end[0]):
+        if rows.law[row] != CONTACT and rows.law[row] != UNILATERAL:
+            continue
         if warm and h.sol.r[row] > 0.0:
             eq.start[a.problem.warm[0]] = hard
             a.problem.warm[0] += 1
-        for c in range(h.blocks.dim[b] if model == COULOMB else 1):
+        for c in range(3 if rows.law[row] == CONTACT else 1):
             eq.hard[hard] = row + c
             hard += 1
     eq.info[_eq.FREE_ROWS] = hard
@@ -226,14 +221,13 @@ def by_lemke(h, a):
 @kernel
 def _pyramids(h, a):
     """J14 (53) of the condensed rows into ``a.problem``; returns its size."""
-    blocks, row = a.blocks, 0
-    blocks.count[0] = h.blocks.count[0]
-    for b in range(h.blocks.count[0]):
-        blocks.dim[b] = h.blocks.dim[b]
-        blocks.start[b] = row
-        blocks.mu[b] = h.friction.mu[b, 0] if blocks.dim[b] == 3 else 0.0
-        row += blocks.dim[b]
-    blocks.rows[0] = row
+    blocks, rows, b, place = a.blocks, h.rows, 0, 0
+    for row in range(rows.end[0]):
+        if rows.law[row] != NO_BLOCK:
+            blocks.dim[b], blocks.start[b] = 3 if rows.law[row] == CONTACT else 1, place
+            blocks.mu[b] = rows.mu[row + 1] if blocks.dim[b] == 3 else 0.0
+            b, place = b + 1, place + blocks.dim[b]
+    blocks.count[0] = b
     return lcp_assemble(a.problem.W, a.problem.e, blocks, a.problem.M, a.problem.q)
 
 

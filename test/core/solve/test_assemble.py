@@ -11,16 +11,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.core.solve.assemble import assemble_by_bodies, choose_face, scale_normals, set_velocities, spread_scales
 from mb_contact.core.solve.by_bodies import apply_bodies
-from mb_contact.core.solve.system import (
-    BY_BODIES,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    UNILATERAL,
-    make_system,
-    make_system_handle,
-)
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS, make_system, make_system_handle
+from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 from scenes.posed_steps import bar_and_ball, pose, two_balls
 
 pytestmark = pytest.mark.nojit
@@ -34,9 +26,8 @@ def test_both_faces_are_the_compliance_of_the_rows(make):
     W = (posed.J @ np.linalg.solve(posed.M, posed.J.T))[np.ix_(source, source)]
     if P.face[0] == BY_ROWS:
         np.testing.assert_allclose(P.W[np.ix_(source, source)], W, atol=1e-12)
-    assert assemble_by_bodies(
-        make_system_handle(P), sim.context.draft, sim.context.tree, sim.context.kin, sim.context.rows
-    )
+    c = sim.context
+    assert assemble_by_bodies(make_system_handle(P), c.forest, c.tree, c.kin, c.rows, c.bilateral)
     x, y, blocks, pieces = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_piece[P.count[2]]
     for j in range(n):
         x[:] = 0.0

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
-from mb_contact.core.solve.system import CONTACT, make_factors, make_system
+from mb_contact.core.solve.system import make_factors, make_system
+from mb_contact.core.workspace import CONTACT
 from scenes.body_systems import BLOCK_LIST, TREES, body_system, random_gain
 
 pytestmark = pytest.mark.nojit

@@ -17,7 +17,8 @@ from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.search import _solve_parts, search
-from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, CONTACT, make_factors, make_system, make_system_handle
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, make_factors, make_system, make_system_handle
+from mb_contact.core.workspace import CONTACT
 from mb_contact.solvers.blocks import solve_blocks
 from scenes.coupled_trees import ROOM, coupled_trees
 from scenes.heaps import heap, heap_velocities

@@ -51,7 +51,7 @@ def test_a_limit_out_of_reach_comes_in_when_impulses_drive_the_joint_past_it():
     sim.set_state(np.concatenate(([-0.5], sim.q[1:])), sim.v)
     pose(sim)
     context = sim.context
-    assert context.blocks.rows[0] == 3  # the ball's contact alone
+    assert context.rows.end[0] == 3  # the ball's contact alone
     context.work.v_next[:] = 0.0
     assert not limits_missed(context.handle)
     context.work.v_next[0] = 0.6 / sim.time_step
