@@ -346,10 +346,8 @@ class Impacts:
             _phases.impulse_vectors(picked, frames, p, out)
         _phases.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         add_moments(world.surfaces, context.geoms, picked, frames, context.friction.extra, imp.total, self._total)
-        for row in range(3 * count, int(rows.end[0])):
+        for row in 3 * count + np.flatnonzero(rows.dof[3 * count : rows.end[0]] >= 0):  # of limits, not of moments
             dof = int(rows.dof[row])
-            if dof < 0:
-                break  # torsion and rolling stand behind the limits
             impulse = rows.sign[row] * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()

@@ -128,7 +128,7 @@ def pose_blocks(W, q, kind, size, mu, n_f):
     P.blocks.kind[:blocks], P.blocks.n_f[:] = kind, n_f
     P.blocks.start[1 : blocks + 1] = np.cumsum(size)
     P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = mu, q, np.arange(rows)
-    P.island[1], P.face[0] = blocks, BY_ROWS
+    P.island[1], P.form[0] = blocks, BY_ROWS
     P.W[:rows, :rows] = W
     diagonal = np.diag(W)
     P.blocks.D[:rows] = np.maximum(diagonal, 1e-300 + 1e-12 * diagonal.max(initial=0.0))

@@ -132,7 +132,7 @@ def posed_contact_problem(context):
 
 
 def _operator(P):
-    """W of the rows of a system, whatever its face is."""
+    """W of the rows of a system, whatever its form is."""
     rows, handle = int(P.count[ROWS]), make_system_handle(P)
     W, column, answer = np.zeros((rows, rows)), np.zeros(len(P.q)), np.zeros(len(P.q))
     for j in range(rows):

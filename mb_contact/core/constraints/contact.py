@@ -103,6 +103,15 @@ def relative_velocity(geoms, contacts, origin, V, i):
 
 
 @kernel
+def copy_contact(source, i, target, j):
+    """Contact i of one table as contact j of another."""
+    target.pair[j], target.feature[j], target.gap[j] = source.pair[i], source.feature[i], source.gap[i]
+    put_vector(target.point, j, vector(source.point, i))
+    put_vector(target.normal, j, vector(source.normal, i))
+    put_vector(target.spread, j, vector(source.spread, i))
+
+
+@kernel
 def find_previous(count, pairs, features, pair, feature):
     for j in range(count):
         if pairs[j] == pair and features[j] == feature:

@@ -59,16 +59,19 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
         r[3 * i] = memory.impulse[j, 0]
         r[3 * i + 1] = c * memory.impulse[j, 1] - s * memory.impulse[j, 2]
         r[3 * i + 2] = s * memory.impulse[j, 1] + c * memory.impulse[j, 2]
-        at = extra[i]
-        if at < 0:
-            continue
-        if surfaces.torsional[contacts.pair[i]] > 0.0:
-            r[at] = memory.moment[j, 0]
-            at += 1
-        if surfaces.rolling[contacts.pair[i]] > 0.0:
-            r[at] = c * memory.moment[j, 1] - s * memory.moment[j, 2]
-            r[at + 1] = s * memory.moment[j, 1] + c * memory.moment[j, 2]
+        x, y, z = vector(memory.moment, j)
+        put_moments(surfaces, contacts.pair[i], extra[i], (x, c * y - s * z, s * y + c * z), r)
     return warm
+
+
+@kernel
+def put_moments(surfaces, pair, at, moment, r):
+    """Torsion and rolling about the two tangents into the rows from ``at`` on, where there are any."""
+    if at >= 0 and surfaces.torsional[pair] > 0.0:
+        r[at] = moment[0]
+        at += 1
+    if at >= 0 and surfaces.rolling[pair] > 0.0:
+        r[at], r[at + 1] = moment[1], moment[2]
 
 
 @part

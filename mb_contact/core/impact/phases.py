@@ -251,7 +251,7 @@ def _certify_phase(h, q, u, residuals):
     2e-11 m/s the scale of that contact makes 5e-6 of.
     """
     P = h.system
-    if P.face[0] == BY_ROWS and P.tied[0] == 0:
+    if P.form[0] == BY_ROWS and P.tied[0] == 0:
         for i in range(P.count[ISLANDS]):
             first, last = P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]
             island_velocities(P.W, P.source, first, last, P.r, q, u)

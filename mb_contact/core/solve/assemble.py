@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the rows of a step or an impact to its ``System``: blocks, islands, and one face of the operator W.
+"""From the rows of a step or an impact to its ``System``: blocks, islands, and one form of the operator W.
 
 Every friction model poses the same rows; the models differ in the blocks that stand for a contact:
 
@@ -25,7 +25,7 @@ from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.laws import friction_group
 from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance
 from mb_contact.core.solve.own_compliance import own_compliance, own_terms
-from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, PIECE, ROWS
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, ROWS, TILE
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.spatial import cross, rotate
@@ -37,14 +37,14 @@ TILTED = 1e-15  #: of a contact's compliance across: normals that meet the one a
 SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more closely
 FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
-PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies,
+TILE_COST = 4e3  #: multiply-adds that a tile costs by bodies,
 TREE_COST = 4.0  #: and times n^3 those of a tree of n velocities; by rows only contacts that act are factored
 COUPLED = 0.1  #: of mu |W_nt|, mu up to 1, the least scale of a normal; more would change how redundant contacts share
 DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
 
 @kernel
-def choose_face(P, only_rows, n_rows):
+def choose_form(P, only_rows, n_rows):
     """By rows or by bodies, whichever takes fewer multiply-adds; ``only_rows`` where no bodies' masses are known.
 
     W holds all ``n_rows`` rows of the step, those too that stand in no block.
@@ -53,15 +53,15 @@ def choose_face(P, only_rows, n_rows):
     by_bodies = 0.0
     for i in range(P.count[ISLANDS]):
         by_rows += float(P.blocks.start[P.island[i + 1]] - P.blocks.start[P.island[i]]) ** 3
-        for k in range(P.bodies.first_piece[i], P.bodies.first_piece[i + 1]):
-            c = P.bodies.pieces[k]
+        for k in range(P.bodies.first_tile[i], P.bodies.first_tile[i + 1]):
+            c = P.bodies.tiles[k]
             t = P.bodies.tree_of[c]
             if c == P.bodies.tree[t]:
                 n = P.bodies.tree[t + 1] - P.bodies.tree[t]
-                by_bodies += TREE_COST * float(PIECE * n) ** 3 if n > 1 else 0.0
-            by_bodies += PIECE_COST
+                by_bodies += TREE_COST * float(TILE * n) ** 3 if n > 1 else 0.0
+            by_bodies += TILE_COST
     fits = n_rows <= P.W.shape[0]
-    P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
+    P.form[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
 
 
 @kernel
@@ -72,7 +72,7 @@ def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
     take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
     if not assemble_by_nodes(P, rows, bil):
         return False
-    P.face[0] = BY_NODES
+    P.form[0] = BY_NODES
     for i in range(P.count[ROWS]):
         P.immobile[i] = 0
     spread_scales(P.blocks, P.count[BLOCKS])
@@ -86,7 +86,7 @@ def assemble_by_bodies(P, forest, tree, kin, rows, bil):
     bodies = P.bodies
     start = P.blocks.start
     tree_masses(tree, kin, forest, bodies)
-    factor_masses(bodies, 0, bodies.first_piece[P.count[ISLANDS]])
+    factor_masses(bodies, 0, bodies.first_tile[P.count[ISLANDS]])
     bodies.entry[0] = 0
     used = 0  # rows of J
     for b in range(P.count[BLOCKS]):
@@ -99,7 +99,7 @@ def assemble_by_bodies(P, forest, tree, kin, rows, bil):
         if used >= 0 and partner >= 0:
             used = _row_of_J(forest, tree, kin, rows, bodies, b, size, 0, partner, ratio, used)
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            forest.where[bodies.piece[e]] = -1
+            forest.where[bodies.tile[e]] = -1
         if used < 0:
             return False
     own_compliance(start, bodies, 0, P.count[BLOCKS], P.work.own, P.work.f)
@@ -122,7 +122,7 @@ def tree_masses(tree, kin, forest, bodies):
     for t in range(forest.leader.shape[0]):
         if forest.number[leader_of(forest.leader, t)] < 0:
             continue
-        n = PIECE * (bodies.tree[t + 1] - bodies.tree[t])
+        n = TILE * (bodies.tree[t + 1] - bodies.tree[t])
         at = bodies.mass_at[t]
         for i in range(n):
             for j in range(n):
@@ -132,8 +132,8 @@ def tree_masses(tree, kin, forest, bodies):
         if forest.number[leader_of(forest.leader, t)] < 0:
             continue
         for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            base = PIECE * bodies.tree[t]
-            n = PIECE * bodies.tree[t + 1] - base
+            base = TILE * bodies.tree[t]
+            n = TILE * bodies.tree[t + 1] - base
             _mass_row(tree, kin, forest, bodies, k, d, bodies.mass_at[t], base, n)
 
 
@@ -175,29 +175,29 @@ def _row_of_J(forest, tree, kin, rows, bodies, b, size, a, row, weight, used):
     first = 0
     for i in range(row_by_joints(tree, kin, rows, row, forest.freedom, forest.share)):
         place = bodies.place[forest.freedom[i]]
-        c = place // PIECE
+        c = place // TILE
         if c != last and forest.where[c] < 0:
             e = bodies.entry[b + 1]
-            if e == bodies.piece.shape[0] or used + size > bodies.J.shape[0]:
+            if e == bodies.tile.shape[0] or used + size > bodies.J.shape[0]:
                 return -1
             forest.where[c] = e
-            bodies.piece[e] = c
+            bodies.tile[e] = c
             bodies.at[e] = used
             bodies.entry[b + 1] = e + 1
             for k in range(used, used + size):
-                for j in range(PIECE):
+                for j in range(TILE):
                     bodies.J[k, j] = 0.0
             used += size
         if c != last:
             last, first = c, bodies.at[forest.where[c]] + a
-        bodies.J[first, place - c * PIECE] += weight * forest.share[i]
+        bodies.J[first, place - c * TILE] += weight * forest.share[i]
     return used
 
 
 @part
 def assemble_by_rows(P, tree, kin, art, compliance, rows, gears, n_rows):
     """W of the step's rows, and its diagonal into D; a gear's row becomes that of joint a and its partner's."""
-    P.face[0] = BY_ROWS
+    P.form[0] = BY_ROWS
     count = essential_compliance(tree, kin, art, rows.touched, compliance)
     row_sides(compliance, rows, n_rows)
     row_compliance(compliance, rows, n_rows, count, P.W)
@@ -209,7 +209,7 @@ def assemble_by_rows(P, tree, kin, art, compliance, rows, gears, n_rows):
 @part
 def _terms(P, compliance, rows, b, i):
     """Sum of the absolute terms of the compliance of row i, of block b."""
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         return compliance_terms(compliance, rows, P.source[i])
     return own_terms(P.bodies, b, i - P.blocks.start[b])
 
@@ -256,7 +256,7 @@ def scale_normals(P):
         if blocks.kind[b] != CONTACT:
             continue
         x, y = min(blocks.mu[n + 1], 1.0), min(blocks.mu[n + 2], 1.0)
-        if P.face[0] == BY_ROWS:
+        if P.form[0] == BY_ROWS:
             x, y = x * P.W[source[n], source[n + 1]], y * P.W[source[n], source[n + 2]]
         else:
             x, y = x * own[b, 0, 1], y * own[b, 0, 2]

@@ -12,7 +12,7 @@ import numpy as np
 from mb_contact.core.constraints.gear import gear_partner
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, part
-from mb_contact.core.solve.system import BLOCKS, ISLANDS, PIECE, ROWS
+from mb_contact.core.solve.system import BLOCKS, ISLANDS, ROWS, TILE
 from mb_contact.core.workspace import CONTACT, EQUALITY, NO_BLOCK
 
 NEXT_BLOCK, NEXT_ROW = range(2)  #: columns of System.report while blocks are sorted
@@ -23,7 +23,7 @@ class Forest(NamedTuple):
 
     leader: Annotated[Integers, "T"]
     number: Annotated[Integers, "T"]  #: island of a tree, -1 where none
-    where: Annotated[Integers, "C"]  #: entry of a piece in the present block, -1 where none
+    where: Annotated[Integers, "C"]  #: entry of a tile in the present block, -1 where none
     freedom: Annotated[Integers, "N"]  #: degrees of freedom that the present row acts on,
     share: Annotated[Reals, "N"]  #: and its share of each
     tree: Annotated[Integers, "n"]  #: tree of each body
@@ -34,22 +34,22 @@ class Forest(NamedTuple):
 
 
 def tree_layout(parent, root, v_start, nv):
-    """(tree of each body, pieces of each tree, place of each velocity) of a forest; each tree has pieces of its own."""
+    """(tree of each body, tiles of each tree, place of each velocity) of a forest; each tree has tiles of its own."""
     roots, tree = np.unique(root, return_inverse=True)
     sizes = np.bincount(tree, weights=nv, minlength=len(roots)).astype(np.int64)
-    pieces = -(-sizes // PIECE)
-    used = PIECE * (np.cumsum(pieces) - pieces)
+    tiles = -(-sizes // TILE)
+    used = TILE * (np.cumsum(tiles) - tiles)
     place = np.zeros(int(sizes.sum()), np.int64)
     for k in range(len(parent)):
         place[v_start[k] : v_start[k] + nv[k]] = used[tree[k]] + np.arange(nv[k])
         used[tree[k]] += nv[k]
-    return tree.astype(np.int64), pieces, place
+    return tree.astype(np.int64), tiles, place
 
 
-def make_forest(tree, pieces, N):
+def make_forest(tree, tiles, N):
     """For the bodies' ``tree_layout`` and N degrees of freedom."""
-    where = np.full(int(pieces.sum()), -1, np.int64)
-    return allocate(Forest, T=len(pieces), n=len(tree), N=N, tree=tree, where=where)
+    where = np.full(int(tiles.sum()), -1, np.int64)
+    return allocate(Forest, T=len(tiles), n=len(tree), N=N, tree=tree, where=where)
 
 
 @kernel
@@ -102,7 +102,7 @@ def sort_islands(P, forest, rows, bil, count, n_f):
             if partner >= 0:
                 _couple(forest, rows, partner, t)
     _number_islands(P, forest, rows, count)
-    _sort_pieces(P, forest)
+    _sort_tiles(P, forest)
     for row in range(count):
         if rows.law[row] != NO_BLOCK:
             i, kind, k = _island_of(forest, rows, row), rows.law[row], row
@@ -146,17 +146,17 @@ def _number_islands(P, forest, rows, count):
 
 
 @kernel
-def _sort_pieces(P, forest):
-    """The pieces of the islands' trees, one island after the other."""
-    at, first_piece = 0, P.bodies.first_piece
-    first_piece[0] = 0
+def _sort_tiles(P, forest):
+    """The tiles of the islands' trees, one island after the other."""
+    at, first_tile = 0, P.bodies.first_tile
+    first_tile[0] = 0
     for i in range(P.count[ISLANDS]):
         for t in range(forest.leader.shape[0]):
             if forest.number[leader_of(forest.leader, t)] == i:
                 for c in range(P.bodies.tree[t], P.bodies.tree[t + 1]):
-                    P.bodies.pieces[at] = c
+                    P.bodies.tiles[at] = c
                     at += 1
-        first_piece[i + 1] = at
+        first_tile[i + 1] = at
 
 
 @kernel

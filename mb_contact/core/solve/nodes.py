@@ -28,11 +28,11 @@ SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is po
 
 @on_demand(TRUTH)
 def choose_nodes(P, forest, tree, rows, bil):
-    """Number the nodes of the only island; False where another face costs less, or this one cannot pose the problem."""
+    """Number the nodes of the only island; False where another form costs less, or this one cannot pose the problem."""
     nodes, count = P.nodes, 0
     if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0:
         return False
-    others = float(P.count[ROWS]) ** 3 if P.face[0] == BY_ROWS else _cost_by_bodies(P, forest, tree)
+    others = float(P.count[ROWS]) ** 3 if P.form[0] == BY_ROWS else _cost_by_bodies(P, forest, tree)
     if NODES_COST >= others:
         return False
     nodes.node[:] = -1
@@ -73,7 +73,7 @@ def _cost_by_bodies(P, forest, tree):
     for k in range(tree.parent.shape[0]):
         if forest.number[leader_of(forest.leader, forest.tree[k])] == 0:
             n += tree.nv[k]
-    return n * n * n / 3.0 + 4e3 * P.bodies.first_piece[1]
+    return n * n * n / 3.0 + 4e3 * P.bodies.first_tile[1]
 
 
 @on_demand(NOTHING)

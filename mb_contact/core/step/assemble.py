@@ -35,7 +35,12 @@ from mb_contact.types import RUB, UPPER
 
 @kernel
 def assemble(h):
-    """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step."""
+    """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
+
+    Reads: bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop, memory,
+    need, q, rows, settings, sleep, sol, tree, v, work.
+    Writes: bil, forest, frames, friction, hinges, loop, rows, sol.
+    """
     dt = h.settings[DT]
     push_rate = h.settings[PUSH_RATE]
     push_speed = h.settings[PUSH_SPEED]

@@ -96,6 +96,10 @@ from mb_contact.types import (
 def review(h):
     """OK where all contacts of the solved problem are needed; otherwise it has others, or an engine has to be asked.
 
+    Reads: art, bil, buffers, compliance, contacts, forest, frames, friction, geoms, hinges, joints, kin, memory, need,
+    q, rows, settings, sleep, sol, solver, system, tree, v, work.
+    Writes: art, bil, compliance, contacts, forest, hinges, need, rows, sol, system, work.
+
     Returns
     -------
     int
@@ -176,6 +180,8 @@ def claim(h, marks, touching):
     """Let the pairs of the marked contacts (c,) that are more than ``touching`` apart be decided on by ``review``.
 
     Whether they meet is judged on ``work.v_next``, the motion without them.
+
+    Reads: contacts, geoms, kin, memory, need, settings.  Writes: need.
     """
     if h.need.rule[ON] == 0.0:
         return 0

@@ -23,6 +23,8 @@ def check_ray(h):
 
     Impulses d within their bounds that move nothing (u = J v + q then has u* d = q* d whatever v is) while q* d < 0:
     no velocity v has u in the dual cones, which would make u* d >= 0.
+
+    Reads: art, bil, kin, rows, sol, system, tree, work.  Writes: art, sol, work.
     """
     h.sol.proof[MOTION] = 0.0
     h.sol.proof[GAIN] = 0.0
@@ -87,10 +89,12 @@ def certify_step(h):
 
     W where there is one: beside a compliance of 1e-12 the sweep's rounding of 1e-11 m/s would count as 1e-5.  Where
     rows are tied W is not what they ask for.
+
+    Reads: art, bil, rows, sol, system, work.  Writes: bil, sol.
     """
     n_rows = rows_in_use(h)
     P = h.system
-    if P.count[BLOCKS] > 0 and P.face[0] == BY_ROWS and P.tied[0] == 0:
+    if P.count[BLOCKS] > 0 and P.form[0] == BY_ROWS and P.tied[0] == 0:
         fill(n_rows, h.sol.u, np.nan)
         for i in range(P.count[ISLANDS]):  # a gear's row has its partner's part already
             first, last = P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]

@@ -5,7 +5,19 @@
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.jit import kernel, part
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.frames import frame_poses
+from mb_contact.core.tree.spatial import (
+    between,
+    cross,
+    linear,
+    matrix,
+    put_spatial,
+    transposed,
+    turned,
+    vector,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.core.workspace import (
     BOX,
     CONTACTS,
@@ -64,6 +76,25 @@ def add_impulse(contacts, impulse, i, origin, k, sign, total, g):
     total[g, 3] += fx
     total[g, 4] += fy
     total[g, 5] += fz
+
+
+@kernel
+def link_impulses(h, pairs, body, R_frame, p_frame, R, p, total):
+    """Impulses (l, 6) on links, in their axes about their origins: those of geometries are about their bodies' origins.
+
+    ``pairs`` (k, 2): a geometry, and the link that it belongs to.
+    """
+    kin, impulse = h.kin, h.work.geom_impulse
+    frame_poses(kin, body, R_frame, p_frame, R, p)
+    total[:] = 0.0
+    for i in range(pairs.shape[0]):
+        for a in range(6):
+            total[pairs[i, 1], a] += impulse[pairs[i, 0], a]
+    for i in range(body.shape[0]):
+        r = between(p, i, kin.p, body[i]) if body[i] >= 0 else vector(p, i)
+        back, force = transposed(matrix(R, i)), linear(total, i)
+        moment = vector_sum(vector(total, i), -1.0, vector_product(r, force))
+        put_spatial(total, i, turned(back, moment) + turned(back, force))
 
 
 @part

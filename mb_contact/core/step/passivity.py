@@ -47,7 +47,11 @@ CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 
 @kernel
 def remove_gain(h, gain):
-    """Take a gain [J] of the whole motion out of what turns; returns the energy that was removed [J]."""
+    """Take a gain [J] of the whole motion out of what turns; returns the energy that was removed [J].
+
+    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, sol, tree, v, work.
+    Writes: art, forest, kin, q, v, work.
+    """
     work = h.work
     _measure_groups(h)
     total = 0.0
@@ -63,10 +67,8 @@ def remove_gain(h, gain):
 def remove_contact_gains(h, contact_work):
     """Take what contacts have added to each group out of it again; returns the energy that was removed [J].
 
-    Parameters
-    ----------
-    contact_work : numpy.ndarray
-        (n,): work of contacts and loops on each tree, at its root body [J].
+    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, settings, sol, tree, v, work.
+    Writes: art, forest, kin, q, v, work.
     """
     work = h.work
     fill(h.forest.leader.shape[0], work.group_gain, 0.0)

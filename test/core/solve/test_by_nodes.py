@@ -33,7 +33,7 @@ def step_by(sim, state, efforts, only_rows):
     sim.restore(state)
     sim.context.solver[ONLY_ROWS] = float(only_rows)
     certificate = sim.step(efforts).certificate
-    return sim.v, certificate, int(sim.context.system.face[0])
+    return sim.v, certificate, int(sim.context.system.form[0])
 
 
 def test_the_states_of_the_velocities_before_are_those_of_most_steps():
@@ -104,7 +104,7 @@ def test_compliances_of_a_contact_are_those_of_the_nodes():
     P = sim.context.system
     W, count = operator(P), P.count[BLOCKS]
     first = P.blocks.start[:count]
-    assert P.face[0] == BY_NODES and count == 20
+    assert P.form[0] == BY_NODES and count == 20
     np.testing.assert_allclose(P.blocks.D[first], W[first, first], rtol=1e-12)
     for k in (1, 2):
         np.testing.assert_allclose(P.work.own[:count, 0, k], W[first, first + k], atol=1e-12)

@@ -34,14 +34,14 @@ def test_blocks_stand_island_by_island():
     assert P.blocks.start[:8].tolist() == [0, 4, 5, 6, 7, 8, 9, 10] and P.blocks.n_f[:7].tolist() == [8, *6 * [0]]
     assert P.source[:10].tolist() == [0, 1, 2, 5, 1, 4, 7, 8, 3, 6]
     assert P.blocks.mu[:10].tolist() == [0.0, 0.4, 0.6, 0.1, 25.0, 0.0, 7.0, 0.0, 0.0, 0.0]
-    assert P.bodies.pieces[:4].tolist() == [0, 2, 1, 3] and P.bodies.first_piece[:4].tolist() == [0, 2, 3, 4]
+    assert P.bodies.tiles[:4].tolist() == [0, 2, 1, 3] and P.bodies.first_tile[:4].tolist() == [0, 2, 3, 4]
 
 
-def test_pieces_of_a_forest():
-    """Seven and three velocities: two pieces and one, each tree begins a piece of its own."""
+def test_tiles_of_a_forest():
+    """Seven and three velocities: two tiles and one, each tree begins a tile of its own."""
     parent, root = np.array([-1, 0, -1]), np.array([0, 0, 2])
-    tree, pieces, place = tree_layout(parent, root, np.array([0, 6, 7]), np.array([6, 1, 3]))
-    assert tree.tolist() == [0, 0, 1] and pieces.tolist() == [2, 1]
+    tree, tiles, place = tree_layout(parent, root, np.array([0, 6, 7]), np.array([6, 1, 3]))
+    assert tree.tolist() == [0, 0, 1] and tiles.tolist() == [2, 1]
     assert place.tolist() == [0, 1, 2, 3, 4, 5, 6, 12, 13, 14]
 
 
@@ -56,10 +56,10 @@ def test_what_touches_is_one_island(apart, islands, contacts):
     pose(sim)
     P = sim.context.system
     assert P.count[[BLOCKS, ROWS, ISLANDS]].tolist() == [contacts, 3 * contacts, islands]
-    assert P.island[islands] == contacts and P.bodies.first_piece[islands] == 2
+    assert P.island[islands] == contacts and P.bodies.first_tile[islands] == 2
     assert sorted(P.source[: 3 * contacts]) == list(range(3 * contacts))
-    for i in range(islands):  # the pieces of an island are those that its blocks touch
-        pieces = set(P.bodies.pieces[P.bodies.first_piece[i] : P.bodies.first_piece[i + 1]])
+    for i in range(islands):  # the tiles of an island are those that its blocks touch
+        tiles = set(P.bodies.tiles[P.bodies.first_tile[i] : P.bodies.first_tile[i + 1]])
         rows = P.source[P.blocks.start[P.island[i]] : P.blocks.start[P.island[i + 1]]]
         touched = set(sim.context.rows.body_a[rows]) | set(sim.context.rows.body_b[rows])
-        assert touched - {-1} == pieces
+        assert touched - {-1} == tiles

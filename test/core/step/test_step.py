@@ -67,7 +67,7 @@ def tower():
     sim = mb.Simulator(Scene(primitives=tuple(boxes), ground=Ground()))
     pose(sim)
     P, context = sim.context.system, sim.context
-    assert P.face[0] == BY_BODIES
+    assert P.form[0] == BY_BODIES
     P.bodies.U_inv[:] *= 1.0 + 1e-7
     P.bodies.M[:] /= (1.0 + 1e-7) ** 2
     return context, lambda: max(context.solution.residuals[:2])

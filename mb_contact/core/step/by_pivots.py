@@ -1,16 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps of a scene by the solvers that D15 compares: ``solver: lemke | ppm | active_set``.
+"""The posed problem of a step solved by pivots: ``solver: lemke | ppm | active_set`` (D15 section VII).
 
-Rows, free velocities, impacts and the motion are those of the usual step.  Rows that hold with equality (loops, gears,
-without slip and with viscous friction the tangents too) are eliminated by D15's algorithm 2; what is left goes to
-
-    ppm         the modified PPM, from the normals that pressed in the last step       no slip, viscous
-    active_set  the same problem as a quadratic programme, by primal active sets       no slip, viscous
-    lemke       the same problem, or with Coulomb's pyramid n_f + 2 unknowns a contact, by a robust Lemke's algorithm
-
-One kernel each, behind handles, so that their times in a run compare; the active sets alone are NumPy's.
+Rows that hold with equality (loops, gears, without slip and with viscous friction the tangents too) are eliminated by
+D15's algorithm 2; what is left goes to the modified PPM, to a robust Lemke's algorithm, or out to NumPy's active sets.
 """
 
 from typing import Annotated, NamedTuple
@@ -19,29 +13,25 @@ import numpy as np
 
 from mb_contact.compile.handles import handle
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.declare import Integers, Reals, allocate
+from mb_contact.core.declare import Integers, Reals
 from mb_contact.core.handle import TOLERANCE
-from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.active_factor import PpmWork, make_ppm_work
-from mb_contact.core.lcp.lcp import Pyramids, impulses_of, lcp_assemble, make_pyramids
+from mb_contact.core.lcp.active_factor import PpmWork
+from mb_contact.core.lcp.lcp import Pyramids, impulses_of, lcp_assemble
 from mb_contact.core.lcp.principal_pivoting import PPM_SOLVED
-from mb_contact.core.lcp.robust_lemke import LemkeWork, make_lemke_work, robust_lemke
+from mb_contact.core.lcp.robust_lemke import LemkeWork, robust_lemke
+from mb_contact.core.solve import equality_rows as _eq
 from mb_contact.core.solve.dependent import OWN
 from mb_contact.core.solve.friction import COULOMB, MODEL
+from mb_contact.core.solve.modified_ppm import solve_with_equalities
 from mb_contact.core.solve.system import ROWS
-from mb_contact.core.step import problem as _problem, step as _step
-from mb_contact.core.step.assemble import assemble
-from mb_contact.core.step.step import rows_in_use
+from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.workspace import CONTACT, EQUALITY, ITERATIONS, NO_BLOCK, STAGE, UNILATERAL
-from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.studies.drumwright import equality_rows as _eq
-from mb_contact.studies.drumwright.active_set import active_set_qp
-from mb_contact.studies.drumwright.friction_system import SOLVED as SOLVED_PART
 from mb_contact.types import NOT_FINITE, OK
 
 SOLVED, NO_PUSH_OUT, UNSOLVED = 1, 2, 3  #: stages, beside 0 for a step without rows
 SMALLEST = 1e-7  #: of the largest scale of a problem: that of a row that nothing moves
+SOLVED_PART = 1e-8  #: scaled residual of a solution, in parts of the largest free velocity
 
 
 class LcpArrays(NamedTuple):
@@ -68,68 +58,6 @@ class PivotingArrays(NamedTuple):
 
 
 PivotingArraysHandleType, PivotingArraysHandle, make_pivoting_handle = handle(PivotingArrays)
-
-
-class PivotingStep(ContactStep):
-    """The steps of a scene whose ``solver`` is lemke, ppm or active_set; D15 section VII."""
-
-    starts_warm = True  #: the modified PPM from the normals of the last step; False for measurements
-
-    def __init__(self, context):
-        super().__init__(context)
-        scene, world = context.scene, context.world
-        self._solver = solver = scene.solver
-        self.solver_names, self.ties_rows = ("none", solver, "no_push_out", "over_budget"), False
-        message = f"{solver} does not know joint friction; use solver: auto"
-        scene.refuse_if(len(world.joints.rubbing) > 0, "solver", message)
-        self._solve = {"ppm": by_ppm, "lemke": by_lemke, "active_set": self._by_active_set}[solver]
-
-    def allocate(self):
-        context = self.context
-        rows, blocks = len(context.solution.r), len(context.system.blocks.kind) // 2
-        n_f, pyramid = context.scene.friction_directions, context.scene.friction_model == "coulomb_polyhedral"
-        size = (n_f + 2) * context.capacity + rows if pyramid else blocks
-        if self._solver == "ppm":
-            size = 1
-        work = PivotingArrays(
-            _eq.make_equality_work(context.n, context.N, rows, rows), make_ppm_work(blocks, context.N),
-            make_lemke_work(size), make_pyramids(blocks, n_f), allocate(LcpArrays, R=rows, n=size),
-        )  # fmt: skip
-        self._work, self._pivoting = work, make_pivoting_handle(work)
-
-    def solve(self, handle):
-        """Pose the step's problem and solve it; a status."""
-        assemble(handle)
-        return _problem.assemble_problem(handle) or self._solve_posed(handle, self.starts_warm)
-
-    def _solve_posed(self, handle, warm):
-        """Solve, and where nothing is a solution once more without push-out; a status."""
-        info = self.context.work.info
-        pose(handle, self._pivoting, warm)
-        status = self._solve(handle, self._pivoting)
-        if status == OK and info[STAGE] == UNSOLVED and _problem.drop_all_push_out(handle):
-            pose(handle, self._pivoting, False)
-            status = self._solve(handle, self._pivoting)
-            info[STAGE] = max(info[STAGE], NO_PUSH_OUT)
-        return status
-
-    def impulses_again(self, handle):
-        """Solve the problem once more, with other velocities ``sol.q``; a status."""
-        _problem.start(handle)
-        return self.complete(handle, self._solve_posed(handle, True) or _step.settle(handle))
-
-    def solve_at_end(self, handle, flow, end):
-        """The problem solved again with the rows of the kept contacts where a flow has ended; a status."""
-        return self.impulses_again(handle) if _kept.pose_at_end(handle, flow, end) else OK
-
-    def _by_active_set(self, handle, pivoting):
-        eq, problem = self._work.eq, self._work.problem
-        condense(handle, pivoting)
-        n = int(eq.info[_eq.FREE_ROWS])
-        s = eq.scale[:n]
-        z, iterations = active_set_qp(problem.W[:n, :n] * np.outer(s, s), problem.e[:n] * s)
-        problem.r[:n] = z * s
-        return take(handle, pivoting, iterations, True)
 
 
 @kernel
@@ -169,9 +97,12 @@ def pose(h, a, warm):
 
 @kernel
 def by_ppm(h, a):
-    """Solve the posed problem by the modified PPM; a status."""
+    """Solve the posed problem by the modified PPM; a status.
+
+    Reads: art, bil, compliance, kin, rows, sol, system, tree.  Writes: art, compliance, rows, sol, system, work.
+    """
     limit, warm = 20 * a.eq.info[_eq.FREE_ROWS] + 50, a.problem.warm[0]
-    status = _eq.solve_with_equalities(
+    status = solve_with_equalities(
         h.tree, h.kin, h.art, h.compliance, h.rows, rows_in_use(h), OWN, warm, limit, a.eq, a.ppm
     )
     return _publish(h, a, a.eq.info[_eq.TOTAL_PIVOTS], status == PPM_SOLVED)
@@ -179,7 +110,10 @@ def by_ppm(h, a):
 
 @kernel
 def condense(h, a):
-    """F of (56) and e of (57) of the complementary rows."""
+    """F of (56) and e of (57) of the complementary rows.
+
+    Reads: art, bil, compliance, kin, rows, tree.  Writes: art, compliance, rows.
+    """
     _eq.condense(
         h.tree, h.kin, h.art, h.compliance, h.rows, rows_in_use(h), OWN, a.eq, a.problem.W, a.problem.e
     )
@@ -187,7 +121,11 @@ def condense(h, a):
 
 @kernel
 def by_lemke(h, a):
-    """Solve the posed problem by a robust Lemke's algorithm; a status."""
+    """Solve the posed problem by a robust Lemke's algorithm; a status.
+
+    Reads: art, bil, compliance, friction, kin, rows, sol, solver, system, tree.
+    Writes: art, compliance, rows, sol, system, work.
+    """
     condense(h, a)
     p, n = a.problem, a.eq.info[_eq.FREE_ROWS]
     size = n
@@ -233,7 +171,10 @@ def _pyramids(h, a):
 
 @kernel
 def take(h, a, pivots, solved):
-    """The step's impulses from those of the complementary rows, ``a.problem.r``; a status."""
+    """The step's impulses from those of the complementary rows, ``a.problem.r``; a status.
+
+    Reads: art, bil, kin, rows, sol, system, tree.  Writes: art, sol, system, work.
+    """
     _eq.complete(h.tree, h.kin, h.art, h.rows, rows_in_use(h), a.problem.r, a.eq)
     return _publish(h, a, pivots, solved)
 
