@@ -13,8 +13,8 @@ import time
 import numpy as np
 from quick import options_of
 
+from mb_contact.core.solve.equality_rows import PICKED_ROWS
 from mb_contact.programs.bench.grasp import DT, HALF, Grasp
-from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE
 from mb_contact.studies.drumwright.no_slip import no_slip_step
 from mb_contact.studies.drumwright.point_contacts import point_contacts

@@ -15,7 +15,6 @@ from mb_contact.core.workspace import (
     Kinematics,
     LoopWork,
     Memory,
-    RowBlocks,
     Rows,
     Sleep,
     Solution,
@@ -69,12 +68,11 @@ class StepArrays(NamedTuple):
     frames: Frames
     end: ContactEnds
     memory: Memory
-    blocks: RowBlocks
     sol: Solution
     work: StepWork
     system: object  #: SystemHandle
-    draft: object  #: solve.draft.Draft
-    friction: object  #: solve.draft.Friction
+    forest: object  #: solve.islands.Forest
+    friction: object  #: solve.friction.Friction
     solver: Annotated[Reals, 5]
     joints: JointForces
     closures: Closures

@@ -127,9 +127,25 @@ class Compliance(NamedTuple):
     same_tree: Annotated[Integers, "m", "m"]
 
 
-class Rows(NamedTuple):
-    """Scalar constraint rows: velocity = on_a . V(a) + on_b . V(b)."""
+NO_BLOCK = -1  #: Rows.law: the row stands in the block of another, or in none
+EQUALITY = 0  #: u + mu r = 0, mu a softness
+UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0
+BOX = 2  #: |r| <= mu, u against r where it is at the bound, 0 within
+CONTACT = 3  #: a UNILATERAL normal, then friction: two tangents, torsion, two rows of rolling, each group against r_n
 
+
+class Rows(NamedTuple):
+    """Scalar constraint rows: velocity = on_a . V(a) + on_b . V(b).
+
+    Rows 3 i, 3 i + 1 and 3 i + 2 are normal and tangents of contact i.
+    """
+
+    contacts: Annotated[Integers, 1]  #: how many these are
+    end: Annotated[Integers, 1]  #: row behind the last one of contacts and limits
+    law: Annotated[Integers, "R"]  #: kind of the block that begins with the row; NO_BLOCK where none does
+    next: Annotated[Integers, "R"]  #: next row of its block, -1 for none
+    mu: Annotated[Reals, "R"]  #: coefficient, bound or softness of its law: ``solve.system.Blocks.mu``
+    viscous: Annotated[Reals, "R"]  #: softness of an equality that acts beside its block, 0 for none
     body_a: Annotated[Integers, "R"]  #: body or WORLD
     body_b: Annotated[Integers, "R"]
     side_a: Annotated[Integers, "R"]  #: essential numbers of the bodies, -1 for WORLD
@@ -208,18 +224,6 @@ class Aggregates(NamedTuple):
 
 
 AggregatesHandleType, AggregatesHandle, make_aggregates_handle = handle(Aggregates)
-
-
-class RowBlocks(NamedTuple):
-    """Layout of the complementarity problem: blocks of 3 rows (contacts) or 1 row (joint limits)."""
-
-    count: Annotated[Integers, 1]  #: blocks
-    rows: Annotated[Integers, 1]  #: scalar rows
-    start: Annotated[Integers, "B"]  #: first row of a block
-    dim: Annotated[Integers, "B"]  #: 3 or 1
-    mu: Annotated[Reals, "B"]
-    cosine: Annotated[Reals, "n_f"]  #: friction directions in the tangent basis
-    sine: Annotated[Reals, "n_f"]
 
 
 class Solution(NamedTuple):
@@ -490,11 +494,6 @@ def make_rows(n, R):
 def make_loop_work(n, m):
     """For n bodies and m bilateral rows."""
     return allocate(LoopWork, n=n, m=m)
-
-
-def make_row_blocks(blocks, n_f):
-    angle = 2.0 * np.pi * np.arange(n_f) / n_f
-    return allocate(RowBlocks, B=blocks, cosine=np.cos(angle), sine=np.sin(angle))
 
 
 def make_step_work(n, N, nq, g, capacity):

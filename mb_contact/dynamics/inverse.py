@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.core.tree.operational import RANK_TOLERANCE, ROUNDING, regular_inverse
+from mb_contact.core.tree.operational import NO_ENTRY, RANK_TOLERANCE, regular_inverse
 
 COMPILED = 60  #: rows up to which a compiled loop is faster than the blocks of a linear algebra library
 
@@ -60,7 +60,7 @@ def unit_diagonal(L):
     An entry of a Jacobian that should be zero is some 1e-17 of the others, its square in L 1e-34.
     """
     diagonal = np.diag(L)
-    moves = diagonal > ROUNDING * diagonal.max(initial=0.0)
+    moves = diagonal > NO_ENTRY * diagonal.max(initial=0.0)
     s = np.sqrt(np.where(moves, diagonal, np.inf))
     scale = np.outer(s, s)
     return L / scale, scale

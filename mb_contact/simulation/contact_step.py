@@ -143,4 +143,4 @@ def usual_step(context):
     """ContactStep of a scene: by the solvers that D15 compares a PivotingStep."""
     if not context.scene.pivots:
         return ContactStep(context)
-    return imported("mb_contact.studies.drumwright.pivoting_step.PivotingStep")(context)
+    return imported("mb_contact.simulation.pivoting_step.PivotingStep")(context)

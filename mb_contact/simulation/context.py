@@ -13,7 +13,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, m
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.integrate.whole import accept
-from mb_contact.core.solve import assemble as _assemble, draft as _draft
+from mb_contact.core.solve import assemble as _assemble, friction as _friction, islands as _islands
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle, spread_rows
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.by_need import review
@@ -37,11 +37,11 @@ NEVER = 1e300  #: part of an energy that no step gains
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 
 FRICTION_MODELS = {
-    "coulomb_cone": _draft.COULOMB,
-    "coulomb_polyhedral": _draft.COULOMB,
-    "no_slip": _draft.NO_SLIP,
-    "viscous": _draft.VISCOUS,
-    "coulomb_viscous": _draft.COULOMB_VISCOUS,
+    "coulomb_cone": _friction.COULOMB,
+    "coulomb_polyhedral": _friction.COULOMB,
+    "no_slip": _friction.NO_SLIP,
+    "viscous": _friction.VISCOUS,
+    "coulomb_viscous": _friction.COULOMB_VISCOUS,
 }
 
 
@@ -63,7 +63,7 @@ class StepContext:
         Aggregates of the tree, the loops and gears that are rows of the step's problem, and why they are, by names.
     kin, art, compliance, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
-    contacts, rows, frames, blocks, solution, system, draft, loop, bilateral, closing, memory
+    contacts, rows, frames, solution, system, forest, loop, bilateral, closing, memory
         Contacts, the step's problem and its solution, and what the next step starts from; ``allocate`` makes them.
     handle
         All of these, as kernels take them.
@@ -115,7 +115,7 @@ class StepContext:
             from mb_contact.simulation.driven import DrivenMotions  # SciPy takes 0.2 s to import
 
             self.motions = DrivenMotions(self)
-        self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
+        self._layout = _islands.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self.sleepers, self.kept = Sleepers(self, self._layout[0]), None
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
@@ -185,7 +185,7 @@ class StepContext:
         first = int(info[COUNT] - info[GEARS] - info[HINGES]) - f
         rows = slice(max(first, 0), max(first, 0) + f)
         impulse = self.solution.r[int(info[FIRST]) :][rows]
-        return np.abs(impulse) < (1.0 - FULL) * self.bilateral.bound[rows]
+        return np.abs(impulse) < (1.0 - FULL) * self.rows.mu[int(info[FIRST]) :][rows]
 
     def grow(self, contacts=1, fill=1):
         """Allocate again, for so many times as many contacts, and for factors with so many times as much fill."""
@@ -214,14 +214,13 @@ class StepContext:
         self.rows = _workspace.make_rows(self.n, rows)
         self.frames = allocate(_workspace.Frames, c=capacity)
         self.end = allocate(_workspace.ContactEnds, c=capacity)
-        self.blocks = _workspace.make_row_blocks(blocks, n_f)
         self.solution = allocate(_workspace.Solution, R=rows)
         self.loop = _workspace.make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
-        self.system, self.draft = self._make_system(rows, blocks + bilateral)
+        self.system, self.forest = self._make_system(rows, blocks + bilateral)
         self.closing = make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:])
         flows = self.scene.integrator != "semi_implicit_euler" or self.scene.collision_scheme == "event"
-        self.friction = _draft.make_friction(
+        self.friction = _friction.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, 1 if flows else 2, world.viscous, surfaces, capacity
         )
         kinematics = _workspace.make_kinematics(self.n, self.N, self.make_modal())
@@ -254,7 +253,7 @@ class StepContext:
                 part.allocate()
 
     def _make_system(self, rows, blocks):
-        """The contact problem's arrays and the draft of its blocks."""
+        """The contact problem's arrays and those of the trees that it couples."""
         tree, pieces, place = self._layout
         if self.scene.friction_model in ("viscous", "no_slip", "coulomb_viscous"):
             blocks, rows = blocks + 2 * self.capacity, rows + 2 * self.capacity  # tangents are blocks too
@@ -268,7 +267,7 @@ class StepContext:
         free = self.tree.mass[self.tree.joint_type == JOINT_FLOATING]
         even = free.min() / free.max() if len(free) else 1.0
         system.unit[:] = self.world.units.residual, self.world.units.speed, even
-        return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)
+        return system._replace(factors=factors), _islands.make_forest(tree, pieces, self.N)
 
 
 def holds_impulses(scene):

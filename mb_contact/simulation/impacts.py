@@ -251,7 +251,7 @@ class Impacts:
             self.work_done += change
         if status == OK:
             self._record(handle, scale)
-            rows = slice(0, int(context.blocks.rows[0]))
+            rows = slice(0, int(context.rows.end[0]))
             after = float(self.work.energy[_phases.AFTER] - self.work.total[rows] @ self.work.ahead[rows])
             self._energy = self._shifted if work.shift.any() else after + float(work.energy[POTENTIAL])
         return status
@@ -338,7 +338,7 @@ class Impacts:
     def _record(self, handle, scale):
         """Keep an Impact, and the sums of its impulses on shapes and at joint limits."""
         context, imp, picked, count = self.context, self.work, self._picked, int(self._picked.count[0])
-        frames, rows, blocks, world = context.frames, context.rows, context.blocks, context.world
+        frames, rows, world = context.frames, context.rows, context.world
         first = int(context.bilateral.info[FIRST])
         self.loop_impulse += imp.total[first : first + len(self.loop_impulse)]
         vectors = [np.zeros((count, 3)) for _ in range(2)]
@@ -346,7 +346,7 @@ class Impacts:
             _phases.impulse_vectors(picked, frames, p, out)
         _phases.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         add_moments(world.surfaces, context.geoms, picked, frames, context.friction.extra, imp.total, self._total)
-        for row in blocks.start[count : int(blocks.count[0])].tolist():
+        for row in 3 * count + np.flatnonzero(rows.dof[3 * count : rows.end[0]] >= 0):  # of limits, not of moments
             dof = int(rows.dof[row])
             impulse = rows.sign[row] * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse

@@ -6,8 +6,9 @@
 import numpy as np
 
 from mb_contact.checks import as_choice
+from mb_contact.core.step.energy_balance import link_impulses
 from mb_contact.core.tree.articulated import free_acceleration
-from mb_contact.core.tree.operational import joint_terms, link_impulses, make_operational_work, operational_terms
+from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
 from mb_contact.dynamics import OperationalSpace, invert_compliance, operational_space
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.dynamics.constrained import ConstraintResponse, DrivenRows, checked_constraints, constrain

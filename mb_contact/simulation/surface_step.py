@@ -14,10 +14,10 @@ import numpy as np
 
 from mb_contact.core.handle import IMPACT_SPEED
 from mb_contact.core.impact import phases as _phases
-from mb_contact.core.solve.system import EQUALITY, UNILATERAL
 from mb_contact.core.step import closing as _closing, problem as _problem
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import NO_SHAPES, put_pair
+from mb_contact.core.workspace import EQUALITY, UNILATERAL
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts
@@ -155,18 +155,14 @@ class SurfaceContactStep(ContactStep):
         return _problem.assemble_problem(handle) or _problem.solve(handle, _problem.STEP)
 
     def tie(self, contacts):
-        """Of the drafted blocks of contacts those that never slip: equalities along the surface, whatever pushes; OK.
+        """Laws of contacts that never slip: equalities along the surface, whatever pushes; OK.
 
         By Coulomb's law with any coefficient, what strikes a ball at the height of its centre would make it slip.
         """
-        draft, count = self.context.draft, int(contacts.count[0])
+        rows, count = self.context.rows, int(contacts.count[0])
         for i in np.flatnonzero(np.isin(contacts.pair[:count], self._tied)):
-            draft.kind[i], draft.size[i] = UNILATERAL, 1
-            for row in (3 * i + 1, 3 * i + 2):
-                b = int(draft.count[0])
-                draft.kind[b], draft.n_f[b], draft.size[b], draft.partner[b] = EQUALITY, 0, 1, -1
-                draft.row[b, 0], draft.mu[b, 0] = row, 0.0
-                draft.count[0] = b + 1
+            first = slice(3 * i, 3 * i + 3)
+            rows.law[first], rows.next[first], rows.mu[first] = (UNILATERAL, EQUALITY, EQUALITY), -1, 0.0
         return OK
 
     def finish(self, handle, candidates):

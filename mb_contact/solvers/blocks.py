@@ -12,22 +12,11 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
+from mb_contact.core.lcp.lcp import Pyramids, lcp_assemble, lcp_size, make_pyramids
 from mb_contact.core.solve import search as _search
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BOX,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    ROWS,
-    UNILATERAL,
-    make_system,
-    make_system_handle,
-)
-from mb_contact.core.workspace import RowBlocks, make_row_blocks
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, ISLANDS, ROWS, make_system, make_system_handle
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, UNILATERAL
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
 
@@ -139,7 +128,7 @@ def pose_blocks(W, q, kind, size, mu, n_f):
     P.blocks.kind[:blocks], P.blocks.n_f[:] = kind, n_f
     P.blocks.start[1 : blocks + 1] = np.cumsum(size)
     P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = mu, q, np.arange(rows)
-    P.island[1], P.face[0] = blocks, BY_ROWS
+    P.island[1], P.form[0] = blocks, BY_ROWS
     P.W[:rows, :rows] = W
     diagonal = np.diag(W)
     P.blocks.D[:rows] = np.maximum(diagonal, 1e-300 + 1e-12 * diagonal.max(initial=0.0))
@@ -161,17 +150,17 @@ def _islands(W, size):
     return order, np.append(np.searchsorted(label[order], np.arange(label.max() + 1)), blocks)
 
 
-def row_layout(dim: ArrayLike, mu: ArrayLike, n_f: int) -> RowBlocks:
+def row_layout(dim: ArrayLike, mu: ArrayLike, n_f: int) -> Pyramids:
     """Layout of the rows of contacts (``dim`` 3) and limits (1) with coefficients ``mu`` and n_f directions."""
     dim = np.asarray(dim, np.int64)
-    layout = make_row_blocks(max(len(dim), 1), n_f)
-    layout.count[0], layout.rows[0] = len(dim), dim.sum()
+    layout = make_pyramids(max(len(dim), 1), n_f)
+    layout.count[0] = len(dim)
     layout.dim[: len(dim)], layout.mu[: len(dim)] = dim, mu
     layout.start[: len(dim)] = np.cumsum(dim) - dim
     return layout
 
 
-def polyhedral(W: Floats, q: Floats, layout: RowBlocks) -> tuple[Floats, Floats]:
+def polyhedral(W: Floats, q: Floats, layout: Pyramids) -> tuple[Floats, Floats]:
     """M and h of the polyhedral problem as J14's Eq. 53 writes it."""
     size = lcp_size(layout)
     M, h = np.zeros((size, size)), np.zeros(size)

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from mb_contact.core.constraints.rows import gap_velocity
 from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
-from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.newton import apply_to_all
-from mb_contact.core.solve.system import BLOCKS, BY_NODES, CONTACT, EQUALITY, ROWS, make_system_handle
+from mb_contact.core.solve.system import BLOCKS, ROWS, make_system_handle
+from mb_contact.core.workspace import CONTACT, EQUALITY
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
@@ -104,8 +104,7 @@ def posed_contact_problem(context):
         Of the step.
     """
     P, sol = context.system, context.solution
-    nodes = P.face[0] == BY_NODES  # which has eliminated what is behind the first LEFT blocks
-    count = int(P.nodes.info[LEFT] if nodes else P.count[BLOCKS])
+    count = int(P.count[BLOCKS])
     start, kind = P.blocks.start[: count + 1], P.blocks.kind[:count]
     size, rows = np.diff(start), int(start[count])
     source, mu = P.source[:rows], P.blocks.mu[:rows]
@@ -113,8 +112,6 @@ def posed_contact_problem(context):
     ours = np.concatenate([np.arange(start[b], start[b + 1]) for b in order] or [order]).astype(int)
     tied = np.flatnonzero(np.repeat(kind, size) == EQUALITY)
     W, q = _operator(P)[:rows, :rows], np.where(P.immobile[:rows] != 0, sol.u[source], sol.q[source])
-    if nodes:
-        q = P.q[:rows]
     scale = np.sqrt(np.diag(W)[tied] + mu[tied])
     inverse = np.linalg.pinv(
         (W[np.ix_(tied, tied)] + np.diag(mu[tied])) / np.outer(scale, scale), REDUNDANT, True
@@ -135,7 +132,7 @@ def posed_contact_problem(context):
 
 
 def _operator(P):
-    """W of the rows of a system, whatever its face is."""
+    """W of the rows of a system, whatever its form is."""
     rows, handle = int(P.count[ROWS]), make_system_handle(P)
     W, column, answer = np.zeros((rows, rows)), np.zeros(len(P.q)), np.zeros(len(P.q))
     for j in range(rows):
@@ -179,7 +176,7 @@ def _limits(context, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
     tree, start = context.world.tree, 3 * int(context.contacts.count[0])
     limits = []
-    for row in range(start, int(context.blocks.rows[0])):
+    for row in range(start, int(context.rows.end[0])):
         dof, side = int(context.rows.dof[row]), int(context.rows.bound[row])
         if dof < 0 or side > UPPER:
             continue  # torsion or rolling of a contact, or a velocity limit

@@ -12,23 +12,12 @@ import numpy as np
 from mb_contact.core.solve.assemble import spread_scales
 from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.own_compliance import own_compliance
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BY_BODIES,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    PIECE,
-    ROWS,
-    UNILATERAL,
-    System,
-    make_system,
-)
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_ROWS, ISLANDS, ROWS, TILE, System, make_system
+from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 
-#: (kind, pieces that it touches) of each block; pieces 1 and 2 are one tree
+#: (kind, tiles that it touches) of each block; tiles 1 and 2 are one tree
 BLOCK_LIST = ((CONTACT, (0, 1)), (UNILATERAL, (2,)), (CONTACT, (2, 3)), (EQUALITY, (1, 2)), (CONTACT, (0,)))
-TREES = (1, 2, 1)  #: pieces of each tree
+TREES = (1, 2, 1)  #: tiles of each tree
 SIZES = {CONTACT: 3, UNILATERAL: 1, EQUALITY: 1}
 
 
@@ -42,33 +31,33 @@ class BodySystem(NamedTuple):
 
 
 def body_system(seed=0, n_f=0, mu=0.5):
-    """The blocks of BLOCK_LIST with random rows on four pieces of random masses; in W by rows too."""
+    """The blocks of BLOCK_LIST with random rows on four tiles of random masses; in W by rows too."""
     rng = np.random.default_rng(seed)
     sizes = [SIZES[kind] for kind, _ in BLOCK_LIST]
-    rows, pieces, entries = sum(sizes), sum(TREES), sum(len(touched) for _, touched in BLOCK_LIST)
-    P = make_system(rows, len(sizes), entries, rows, np.array(TREES), np.arange(PIECE * pieces))
+    rows, tiles, entries = sum(sizes), sum(TREES), sum(len(touched) for _, touched in BLOCK_LIST)
+    P = make_system(rows, len(sizes), entries, rows, np.array(TREES), np.arange(TILE * tiles))
     P.count[[BLOCKS, ROWS, ISLANDS]] = len(sizes), rows, 1
-    P.island[1], P.source[:], P.face[0] = len(sizes), np.arange(rows), BY_BODIES
+    P.island[1], P.source[:], P.form[0] = len(sizes), np.arange(rows), BY_BODIES
     P.blocks.start[1:], P.blocks.n_f[:] = np.cumsum(sizes), n_f
-    J, M = np.zeros((rows, PIECE * pieces)), np.zeros((PIECE * pieces,) * 2)
+    J, M = np.zeros((rows, TILE * tiles)), np.zeros((TILE * tiles,) * 2)
     entry = at = 0
     for b, (kind, touched) in enumerate(BLOCK_LIST):
         first, size = P.blocks.start[b], sizes[b]
         P.blocks.kind[b] = kind
         P.blocks.mu[first + 1 : first + size] = mu
-        for piece in touched:
-            P.bodies.piece[entry], P.bodies.at[entry] = piece, at
-            P.bodies.J[at : at + size] = rng.normal(size=(size, PIECE))
-            J[first : first + size, PIECE * piece : PIECE * (piece + 1)] = P.bodies.J[at : at + size]
+        for tile in touched:
+            P.bodies.tile[entry], P.bodies.at[entry] = tile, at
+            P.bodies.J[at : at + size] = rng.normal(size=(size, TILE))
+            J[first : first + size, TILE * tile : TILE * (tile + 1)] = P.bodies.J[at : at + size]
             entry, at = entry + 1, at + size
         P.bodies.entry[b + 1] = entry
-    P.bodies.pieces[:pieces], P.bodies.first_piece[1] = np.arange(pieces), pieces
+    P.bodies.tiles[:tiles], P.bodies.first_tile[1] = np.arange(tiles), tiles
     for t, own in enumerate(TREES):
-        n, base = PIECE * own, PIECE * P.bodies.tree[t]
+        n, base = TILE * own, TILE * P.bodies.tree[t]
         A = rng.normal(size=(n, n))
         M[base : base + n, base : base + n] = A @ A.T + np.eye(n)
         P.bodies.M[P.bodies.mass_at[t] : P.bodies.mass_at[t + 1]] = M[base : base + n, base : base + n].ravel()
-    factor_masses(P.bodies, 0, pieces)
+    factor_masses(P.bodies, 0, tiles)
     W = J @ np.linalg.inv(M) @ J.T
     P.W[:], P.blocks.D[:], P.q[:] = W, np.diag(W), rng.normal(size=rows)
     spread_scales(P.blocks, len(sizes))
@@ -80,7 +69,7 @@ def both_faces(seed):
     """A body system by bodies, then the same by rows."""
     for face in (BY_BODIES, BY_ROWS):
         P = body_system(seed).system
-        P.face[0] = face
+        P.form[0] = face
         yield P
 
 

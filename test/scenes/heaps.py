@@ -21,18 +21,18 @@ from paths import DATA
 def heap(name, room=0):
     """The System of a heap without impulses, with room for so many more blocks; the impulses of the step before."""
     with np.load(DATA / f"{name}.npz") as data:
-        part = dict(data)
-    blocks, rows, entries, bodies = len(part["kind"]), len(part["q"]), len(part["piece"]), len(part["M"])
+        part = {"tile" if name == "piece" else name: array for name, array in data.items()}
+    blocks, rows, entries, bodies = len(part["kind"]), len(part["q"]), len(part["tile"]), len(part["M"])
     P = make_system(
         rows + 3 * room, blocks + room, entries + 2 * room, 0, np.ones(bodies, np.int64), np.arange(6 * bodies)
     )
-    P.count[:], P.face[0], P.island[1] = (blocks, rows, 1), BY_BODIES, blocks
+    P.count[:], P.form[0], P.island[1] = (blocks, rows, 1), BY_BODIES, blocks
     P.source[:rows] = np.arange(rows)
     for array in (P.blocks, P.bodies, P):
-        for field in set(array._fields) & {"kind", "start", "mu", "D", "S", "entry", "piece", "at", "J", "q"}:
+        for field in set(array._fields) & {"kind", "start", "mu", "D", "S", "entry", "tile", "at", "J", "q"}:
             getattr(array, field)[: len(part[field])] = part[field]
     P.bodies.M[:], P.work.before[:rows] = part["M"].ravel(), part["before"]
-    P.bodies.pieces[:bodies], P.bodies.first_piece[1] = np.arange(bodies), bodies
+    P.bodies.tiles[:bodies], P.bodies.first_tile[1] = np.arange(bodies), bodies
     factor_masses(P.bodies, 0, bodies)
     return P._replace(factors=make_factors(0, bodies, 4000, 8000)), part["warm"]
 
@@ -44,7 +44,7 @@ def heap_velocities(P, r):
     for b in range(P.count[0]):
         n, size = P.blocks.start[b], P.blocks.start[b + 1] - P.blocks.start[b]
         for e in range(P.bodies.entry[b], P.bodies.entry[b + 1]):
-            at, k = P.bodies.at[e], 6 * P.bodies.piece[e]
+            at, k = P.bodies.at[e], 6 * P.bodies.tile[e]
             J[n : n + size, k : k + 6] += P.bodies.J[at : at + size]
     for k in range(bodies):
         own = J[:, 6 * k : 6 * k + 6]

@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows, thread_row
 from mb_contact.core.constraints.rows import joint_row
 from mb_contact.core.declare import Integers, Reals, allocate
@@ -30,8 +29,6 @@ class BilateralWork(NamedTuple):
     """m bilateral rows among R."""
 
     ratio: Annotated[Reals, "m"]  #: weight of a gear row's partner
-    bound: Annotated[Reals, "m"]  #: greatest impulse of a row of joint friction, 0 of all other rows
-    soft: Annotated[Reals, "m"]  #: softness of a row, velocity for each unit of its impulse
     V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
     residuals: Annotated[Reals, 3]
     info: Annotated[Integers, 4]
@@ -73,8 +70,6 @@ def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows
     bil.info[COUNT] = row + count - first
     bil.info[GEARS] = count
     bil.info[HINGES] = 0
-    fill(bil.info[COUNT], bil.bound, 0.0)
-    fill(bil.info[COUNT], bil.soft, 0.0)
 
 
 @kernel

@@ -103,6 +103,15 @@ def relative_velocity(geoms, contacts, origin, V, i):
 
 
 @kernel
+def copy_contact(source, i, target, j):
+    """Contact i of one table as contact j of another."""
+    target.pair[j], target.feature[j], target.gap[j] = source.pair[i], source.feature[i], source.gap[i]
+    put_vector(target.point, j, vector(source.point, i))
+    put_vector(target.normal, j, vector(source.normal, i))
+    put_vector(target.spread, j, vector(source.spread, i))
+
+
+@kernel
 def find_previous(count, pairs, features, pair, feature):
     for j in range(count):
         if pairs[j] == pair and features[j] == feature:
@@ -122,8 +131,8 @@ def _find_onwards(memory, pair, feature, first):
 
 
 @part
-def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, blocks):
-    """Rows and offsets of all contacts; resets the blocks first.
+def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows):
+    """Rows and offsets of all contacts, the first ones.
 
     The normal row asks for ``u_n + g / dt >= 0`` before touching, and below for the push-out velocity; of a contact of
     the moment of meeting (``step/by_need.py``) always for the former.
@@ -144,10 +153,7 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
             _spread_row(rows, row + 1, vector(contacts.spread, i), vector(frames.t1, i))
             _spread_row(rows, row + 2, vector(contacts.spread, i), vector(frames.t2, i))
             rows.offset[row] = contacts.gap[i] / dt  # of a later moment: no penetration
-        blocks.start[i] = row
-        blocks.dim[i] = 3
-    blocks.count[0] = c
-    blocks.rows[0] = 3 * c
+    rows.contacts[0], rows.end[0] = c, 3 * c
 
 
 @kernel

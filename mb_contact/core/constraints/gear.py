@@ -7,7 +7,16 @@ A coupling acts on up to four bodies, a row on two; whoever works on rows combin
 """
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.jit import part
+from mb_contact.core.jit import part, sweep
+
+
+@sweep
+def gear_partner(bil, row):
+    """Partner row of a gear's row, and its weight; (-1, 0) of any other row."""
+    i, info = row - bil.info[FIRST], bil.info
+    if i < info[COUNT] - info[GEARS] or i >= info[COUNT]:
+        return -1, 0.0
+    return row + info[GEARS], -bil.ratio[i]
 
 
 @part

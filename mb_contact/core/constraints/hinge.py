@@ -20,7 +20,7 @@ import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, HINGES
 from mb_contact.core.constraints.limit import limit_reach
-from mb_contact.core.constraints.rows import gap_velocity
+from mb_contact.core.constraints.rows import begin_row, gap_velocity
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.tree.closures import angular_pair
 from mb_contact.core.tree.frames import node_row
@@ -40,6 +40,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.core.workspace import BOX, UNILATERAL
 
 DAMPING, FRICTION = 2, 3  #: columns of Hinges.posed behind those of the lower and the upper limit
 
@@ -102,11 +103,8 @@ def hinge_rate(hinges, i, kin, v):
 def _pose(hinges, i, kin, dt, rows, row):
     """The rate of hinge i at the end of the step as a row; its velocity product over dt as the offset."""
     a, b, z = hinges.body[i], hinges.base[i], _axis(hinges, i, kin)
-    rows.body_a[row], rows.body_b[row], rows.dof[row] = a, b, -1
-    rows.touched[a] = 1
+    begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
-    if b >= 0:
-        rows.touched[b] = 1
     if hinges.slides[i] == 0:
         angular_pair(row, z, rows)
         return
@@ -119,8 +117,8 @@ def _pose(hinges, i, kin, dt, rows, row):
 
 
 @on_demand(NOTHING)
-def hinge_limits(hinges, kin, v, v_free, dt, push_rate, push_speed, rows, blocks):
-    """A scalar block for every limit of a hinge that this step could reach, as ``limit_rows`` has those of joints."""
+def hinge_limits(hinges, kin, v, v_free, dt, push_rate, push_speed, rows):
+    """A row for every limit of a hinge that this step could reach, as ``limit_rows`` has those of joints."""
     for i in range(hinges.body.shape[0]):
         hinges.posed[i, 0] = hinges.posed[i, 1] = -1
         if hinges.lower[i] == -np.inf and hinges.upper[i] == np.inf:
@@ -132,14 +130,14 @@ def hinge_limits(hinges, kin, v, v_free, dt, push_rate, push_speed, rows, blocks
             gap = x - hinges.lower[i] if side == 0 else hinges.upper[i] - x
             if not gap < reach:
                 continue
-            row, block, sign = blocks.rows[0], blocks.count[0], 1.0 - 2.0 * side
+            row, sign = rows.end[0], 1.0 - 2.0 * side
             _pose(hinges, i, kin, dt, rows, row)
+            rows.law[row] = UNILATERAL
             put_spatial(rows.on_a, row, spatial_sum(STILL, sign, spatial(rows.on_a, row)))
             put_spatial(rows.on_b, row, spatial_sum(STILL, sign, spatial(rows.on_b, row)))
             rows.offset[row] = sign * rows.offset[row] + gap_velocity(gap, dt, push_rate, push_speed, 1.0)
             hinges.posed[i, side] = row
-            blocks.start[block], blocks.dim[block] = row, 1
-            blocks.rows[0], blocks.count[0] = row + 1, block + 1
+            rows.end[0] = row + 1
 
 
 @on_demand(TRUTH)
@@ -171,13 +169,12 @@ def hinge_forces(hinges, kin, v, dt, acting, rows, error, bil):
             stiff = inertia + acting * d
             _pose(hinges, i, kin, dt, rows, row)
             rows.offset[row] -= (inertia - (dt - acting) * d) / stiff * hinge_rate(hinges, i, kin, v)
-            bil.soft[row - first], bil.bound[row - first], error[row - first] = 1.0 / stiff, 0.0, 0.0
+            rows.mu[row], error[row - first] = 1.0 / stiff, 0.0
             hinges.posed[i, DAMPING] = row
             row += 1
         if hinges.friction[i] > 0.0:
             _pose(hinges, i, kin, dt, rows, row)
-            bil.soft[row - first], bil.bound[row - first] = 0.0, hinges.friction[i] * dt
-            error[row - first] = 0.0
+            rows.law[row], rows.mu[row], error[row - first] = BOX, hinges.friction[i] * dt, 0.0
             hinges.posed[i, FRICTION] = row
             row += 1
     bil.info[HINGES] = row - first - bil.info[COUNT]

@@ -8,22 +8,22 @@
 a box of the contact problem (``core/solve``).
 """
 
-from mb_contact.core.constraints.bilateral import COUNT, GEARS
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.jit import part
-
-NONE = 1e-100  #: [N m s]
+from mb_contact.core.workspace import BOX
 
 
 @part
-def bound_friction(tree, joints, closures, dt, bil):
+def bound_friction(tree, joints, closures, dt, rows, bil):
     """Greatest impulses of the rows of joint friction, which stand before those of the gears.
 
-    A thread that has come off has next to none: zero would make an equality of the row.
+    A thread that has come off has none.
     """
-    first = bil.info[COUNT] - bil.info[GEARS] - joints.rubbing.shape[0]
+    first = bil.info[FIRST] + bil.info[COUNT] - bil.info[GEARS] - joints.rubbing.shape[0]
     for i in range(joints.rubbing.shape[0]):
         k = joints.rubbing[i]
+        rows.law[first + i] = BOX
         if k >= 0:
-            bil.bound[first + i] = joints.friction[tree.v_start[k]] * dt
+            rows.mu[first + i] = joints.friction[tree.v_start[k]] * dt
         else:
-            bil.bound[first + i] = NONE if closures.released[-1 - k] != 0 else closures.friction[-1 - k] * dt
+            rows.mu[first + i] = 0.0 if closures.released[-1 - k] != 0 else closures.friction[-1 - k] * dt

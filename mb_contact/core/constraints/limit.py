@@ -5,6 +5,7 @@
 
 from mb_contact.core.constraints.rows import gap_velocity, joint_row
 from mb_contact.core.jit import kernel, part
+from mb_contact.core.workspace import UNILATERAL
 from mb_contact.types import LOWER, SLOWEST
 
 NEAR_LIMIT = 0.9  # part of a velocity limit from which on it is in the problem
@@ -18,8 +19,8 @@ def limit_reach(speed, dt):
 
 
 @part
-def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, rows, blocks):
-    """One scalar block for every joint limit that this step could reach at twice the joint's ``speed``.
+def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, rows):
+    """One row for every joint limit that this step could reach at twice the joint's ``speed``.
 
     Past it the row asks for the push-out velocity of contacts, in rad/s or m/s.
     A velocity limit is the pair of rows ``velocity_limit -+ v+ >= 0``.
@@ -34,20 +35,16 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, r
             gap = x - tree.lower[d] if side == 0 else tree.upper[d] - x
             if gap < reach:
                 offset = gap_velocity(gap, dt, push_rate, push_speed, 1.0)
-                limit_row(tree, kin, k, LOWER + side, offset, rows, blocks)
+                limit_row(tree, kin, k, LOWER + side, offset, rows)
         if speed[d] > NEAR_LIMIT * velocity_limit[d]:
             for side in range(2):
-                limit_row(tree, kin, k, SLOWEST + side, velocity_limit[d], rows, blocks)
+                limit_row(tree, kin, k, SLOWEST + side, velocity_limit[d], rows)
 
 
 @kernel
-def limit_row(tree, kin, k, which, offset, rows, blocks):
+def limit_row(tree, kin, k, which, offset, rows):
     """The row of one limit of joint k, of position (LOWER, UPPER) or of velocity (SLOWEST, FASTEST)."""
-    row = blocks.rows[0]
-    block = blocks.count[0]
+    row = rows.end[0]
     joint_row(tree, kin, k, which, rows, row)
-    rows.offset[row] = offset
-    blocks.start[block] = row
-    blocks.dim[block] = 1
-    blocks.rows[0] = row + 1
-    blocks.count[0] = block + 1
+    rows.offset[row], rows.law[row] = offset, UNILATERAL
+    rows.end[0] = row + 1

@@ -12,7 +12,7 @@ so that ``rows.offset`` is the sum of the last two, the drift term within DRIFT_
 
 import numpy as np
 
-from mb_contact.core.constraints.rows import row_dot
+from mb_contact.core.constraints.rows import begin_row, row_dot
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.closures import angular_pair, closure_geometry, place_frames
 from mb_contact.core.tree.spatial import between, body_vector, matrix, vector_dot
@@ -40,21 +40,9 @@ def closure_rows(closures, kin, dt, rate, first, rows, loop):
 @kernel
 def _finish(r, a, b, dt, rate, error, alpha, rows):
     """Bodies of a row; its bias, which stands in ``rows.offset``, to the offset."""
-    _bodies(r, a, b, rows)
+    begin_row(rows, r, a, b)
     product = rows.offset[r] + row_dot(rows, r, alpha)
     rows.offset[r] = dt * product + min(max(rate * error / dt, -DRIFT_SPEED), DRIFT_SPEED)
-
-
-@kernel
-def _bodies(r, a, b, rows):
-    """Bodies of a row."""
-    rows.body_a[r] = a
-    rows.body_b[r] = b
-    rows.dof[r] = -1
-    if a >= 0:
-        rows.touched[a] = 1
-    if b >= 0:
-        rows.touched[b] = 1
 
 
 @kernel
@@ -65,7 +53,7 @@ def thread_row(closures, i, kin, rows, row):
     R = matrix(closures.R_b, i)
     z = body_vector(kin.R, b, (R[2], R[5], R[8]))
     angular_pair(row, z, rows)
-    _bodies(row, a, b, rows)
+    begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
 
 

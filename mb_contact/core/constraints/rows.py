@@ -24,6 +24,7 @@ from mb_contact.core.tree.spatial import (
     vector_dot,
     vector_sum,
 )
+from mb_contact.core.workspace import EQUALITY
 
 TOUCHING = 1e-12  #: [m, rad] penetration that is rounding: touching, without push-out
 REACHED = 4e-15  #: [m, rad] and a gap that is
@@ -43,20 +44,27 @@ def gap_velocity(gap, dt, push_rate, push_speed, unit):
     return -min(-push_rate * gap / dt, push_speed) if gap < -TOUCHING * unit else 0.0
 
 
+@sweep
+def begin_row(rows, row, a, b):
+    """A row of bodies a and b, not of a joint, whose law is that of a bilateral constraint until told otherwise."""
+    rows.body_a[row], rows.body_b[row], rows.dof[row] = a, b, -1
+    rows.law[row], rows.next[row], rows.mu[row], rows.viscous[row] = EQUALITY, -1, 0.0, 0.0
+    if a >= 0:
+        rows.touched[a] = 1
+    if b >= 0:
+        rows.touched[b] = 1
+
+
 @kernel
 def two_sides(origin, a, b, point, direction, i, rows, row):
     """Row ``row`` along ``direction[i]`` at ``point[i]``: + on body a, - on body b."""
-    rows.body_a[row] = a
-    rows.body_b[row] = b
-    rows.dof[row] = -1
+    begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
     x = vector(point, i)
     d = vector(direction, i)
     if a >= 0:
-        rows.touched[a] = 1
         node_row(origin, a, x, d, rows.on_a, row)
     if b >= 0:
-        rows.touched[b] = 1
         node_row(origin, b, x, vector_sum(ZERO, -1.0, d), rows.on_b, row)
 
 
@@ -81,15 +89,12 @@ def joint_row(tree, kin, k, bound, rows, row):
     d = tree.v_start[k]
     m = tree.parent[k]
     h = spatial_sum(STILL, sign, rate_axis(kin, d))
-    rows.body_a[row] = k
-    rows.body_b[row] = m
+    begin_row(rows, row, k, m)
     rows.dof[row] = d
     rows.bound[row] = bound
     rows.sign[row] = sign
-    rows.touched[k] = 1
     put_spatial(rows.on_a, row, h)
     if m >= 0:
-        rows.touched[m] = 1
         put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, gathered(h, vector(kin.l, k))))
 
 

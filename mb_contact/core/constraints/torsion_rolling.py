@@ -7,38 +7,40 @@ A contact whose pair of surfaces has such coefficients gets the relative angular
 the two tangents.
 """
 
-from mb_contact.core.constraints.rows import angular_row
+from mb_contact.core.constraints.rows import angular_row, begin_row
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.spatial import vector, vector_dot
+from mb_contact.core.workspace import NO_BLOCK
 
 
 @part
-def moment_rows(surfaces, contacts, frames, rows, blocks, extra):
+def moment_rows(surfaces, contacts, frames, rows, extra):
     """Rows of torsion and rolling behind all others; ``extra[i]`` is the first one of contact i, or -1."""
-    last = blocks.rows[0]
+    last = rows.end[0]
     for i in range(contacts.count[0]):
         pair = contacts.pair[i]
         extra[i] = -1
         if surfaces.torsional[pair] > 0.0:
             extra[i] = last
-            _moment_row(rows, 3 * i, contacts.normal, i, last)
+            _moment_row(rows, 3 * i, contacts.normal, i, last, surfaces.torsional[pair])
             last += 1
         if surfaces.rolling[pair] > 0.0:
             if extra[i] < 0:
                 extra[i] = last
-            _moment_row(rows, 3 * i, frames.t1, i, last)
-            _moment_row(rows, 3 * i, frames.t2, i, last + 1)
+            else:
+                rows.next[extra[i]] = last
+            _moment_row(rows, 3 * i, frames.t1, i, last, surfaces.rolling[pair])
+            _moment_row(rows, 3 * i, frames.t2, i, last + 1, surfaces.rolling[pair])
+            rows.next[last] = last + 1
             last += 2
-    blocks.rows[0] = last
+    rows.end[0] = last
 
 
 @kernel
-def _moment_row(rows, row, direction, i, new):
+def _moment_row(rows, row, direction, i, new, mu):
     """Relative angular velocity along ``direction[i]`` of the bodies of ``row``."""
-    rows.body_a[new] = rows.body_a[row]
-    rows.body_b[new] = rows.body_b[row]
-    rows.dof[new] = -1
-    rows.offset[new] = 0.0
+    begin_row(rows, new, rows.body_a[row], rows.body_b[row])
+    rows.offset[new], rows.law[new], rows.mu[new] = 0.0, NO_BLOCK, mu
     angular_row(rows, new, vector(direction, i))
 
 
@@ -57,16 +59,19 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
         r[3 * i] = memory.impulse[j, 0]
         r[3 * i + 1] = c * memory.impulse[j, 1] - s * memory.impulse[j, 2]
         r[3 * i + 2] = s * memory.impulse[j, 1] + c * memory.impulse[j, 2]
-        at = extra[i]
-        if at < 0:
-            continue
-        if surfaces.torsional[contacts.pair[i]] > 0.0:
-            r[at] = memory.moment[j, 0]
-            at += 1
-        if surfaces.rolling[contacts.pair[i]] > 0.0:
-            r[at] = c * memory.moment[j, 1] - s * memory.moment[j, 2]
-            r[at + 1] = s * memory.moment[j, 1] + c * memory.moment[j, 2]
+        x, y, z = vector(memory.moment, j)
+        put_moments(surfaces, contacts.pair[i], extra[i], (x, c * y - s * z, s * y + c * z), r)
     return warm
+
+
+@kernel
+def put_moments(surfaces, pair, at, moment, r):
+    """Torsion and rolling about the two tangents into the rows from ``at`` on, where there are any."""
+    if at >= 0 and surfaces.torsional[pair] > 0.0:
+        r[at] = moment[0]
+        at += 1
+    if at >= 0 and surfaces.rolling[pair] > 0.0:
+        r[at], r[at + 1] = moment[1], moment[2]
 
 
 @part

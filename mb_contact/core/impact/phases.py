@@ -39,7 +39,7 @@ from mb_contact.core.impact.times import (
 )
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.draft import draft_contacts
+from mb_contact.core.solve.friction import contact_laws
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
 from mb_contact.core.step.certify import island_velocities
 from mb_contact.core.step.energy_balance import add_impulse
@@ -187,12 +187,12 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
         return status
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
-    contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.blocks)
+    contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows)
     reached_limits(h, imp, threshold, lag, dt)
-    moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.blocks, h.friction.extra)
     island_moments(h, imp, picked)
+    moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.friction.extra)
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.blocks.rows[0], h.rows, h.loop, h.bil
+        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.rows.end[0], h.rows, h.loop, h.bil
     )  # friction of the joints has no time to act
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     velocities_at_impact(h, imp, picked, lag, dt)
@@ -201,8 +201,8 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
         row_motions(h.kin, h.closures, h.gears, h.rows, h.bil, h.sol.q)
         for r in range(h.bil.info[FIRST], h.bil.info[FIRST] + h.bil.info[COUNT]):
             imp.u[r] -= h.sol.q[r]
-    fill(h.v.shape[0], h.draft.damping, 0.0)
-    draft_contacts(h.draft, picked, h.friction, 1.0, h.settings[UNIT_LENGTH])
+    fill(h.v.shape[0], h.forest.damping, 0.0)
+    contact_laws(h.rows, picked, h.friction, 1.0, h.settings[UNIT_LENGTH])
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
     copy(h.v.shape[0], h.v, imp.v_before)
@@ -251,7 +251,7 @@ def _certify_phase(h, q, u, residuals):
     2e-11 m/s the scale of that contact makes 5e-6 of.
     """
     P = h.system
-    if P.face[0] == BY_ROWS and P.tied[0] == 0:
+    if P.form[0] == BY_ROWS and P.tied[0] == 0:
         for i in range(P.count[ISLANDS]):
             first, last = P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]
             island_velocities(P.W, P.source, first, last, P.r, q, u)
@@ -291,11 +291,11 @@ def begin_decompression(h, imp, law, scale):
     for i in range(n_rows):
         imp.theta[i] = 0.0
         imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
-    for i in range(h.blocks.count[0]):
-        row = h.blocks.start[i]
-        if h.blocks.dim[i] == 3 and law == NEWTON:  # u_n+ >= eps |u_n-|
+    for i in range(h.rows.contacts[0]):
+        row = 3 * i
+        if law == NEWTON:  # u_n+ >= eps |u_n-|
             imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
-        elif h.blocks.dim[i] == 3:
+        else:
             imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
     if law == PAPERS:
         apply_compliance(h, imp.theta, imp.moved)
@@ -355,7 +355,7 @@ def apply_impact(h, imp):
 def energy_after(h, imp):
     """Kinetic energy from the new velocities; the impulses met rows that were ``ahead`` of those at the start."""
     imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
-    for i in range(h.blocks.rows[0]):
+    for i in range(h.rows.end[0]):
         imp.energy[AFTER] += imp.total[i] * imp.ahead[i]
 
 

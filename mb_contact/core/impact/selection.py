@@ -51,5 +51,5 @@ def reached_limits(h, imp, threshold, lag, dt):
             t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
             if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCHING_IMPACT * h.settings[UNIT_LENGTH]:
                 arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
-                imp.moment[h.blocks.count[0]] = t if arrives else np.inf
-                limit_row(h.tree, h.kin, k, LOWER + side, 0.0, h.rows, h.blocks)
+                imp.moment[h.rows.end[0] - 2 * h.rows.contacts[0]] = t if arrives else np.inf
+                limit_row(h.tree, h.kin, k, LOWER + side, 0.0, h.rows)

@@ -148,10 +148,11 @@ def island_moments(h, imp, picked):
     for i in range(picked.count[0]):
         pair = picked.pair[i]
         _join(label, h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]])
-    for block in range(h.blocks.count[0]):
-        body = _body_of(h.rows, h.blocks.start[block])
+    contacts = h.rows.contacts[0]
+    for i in range(h.rows.end[0] - 2 * contacts):  # contacts, then limits
+        body = _body_of(h.rows, 3 * i if i < contacts else i + 2 * contacts)
         if body >= 0:
-            imp.body_moment[label[body]] = min(imp.body_moment[label[body]], imp.moment[block])
+            imp.body_moment[label[body]] = min(imp.body_moment[label[body]], imp.moment[i])
     imp.first[0] = np.inf
     for k in range(n - 1, -1, -1):
         earliest = imp.body_moment[label[k]]
@@ -186,7 +187,7 @@ def velocities_at_impact(h, imp, picked, lag, dt):
     Of contacts with restitution alone: where a contact is to stay, the step's own problem holds it from then on.
     The change of each row is kept in ``imp.ahead``.
     """
-    fill(h.blocks.rows[0], imp.ahead, 0.0)
+    fill(h.rows.end[0], imp.ahead, 0.0)
     for i in range(picked.count[0]):
         if imp.eps[i] == 0.0 or imp.moment[i] == np.inf:
             continue

@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.contact import relative_velocity
 from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import kernel
-from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
+from mb_contact.core.solve.friction import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, linear, vector, vector_dot, vector_product, vector_sum
 
@@ -109,7 +109,7 @@ def _slip_law(h, i, x, y):
     """Slip that friction of contact i opposes, from that of the end (x, y).
 
     Coulomb's: as large as there, along the mean of both ends, or there alone where it turns round.  Viscous: the sum of
-    both ends, whose friction is that of half of the step (``draft.draft_contacts``).
+    both ends, whose friction is that of half of the step (``friction.contact_laws``).
     """
     start = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
     a, b = vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i))

@@ -85,7 +85,7 @@ def hold_impulses(h, f):
         dof = h.rows.dof[r]
         if dof >= 0:
             f.joint_force[dof] += h.rows.sign[r] * p
-            if r < h.blocks.rows[0]:
+            if r < h.rows.end[0]:
                 f.limit_force[dof] += h.rows.sign[r] * p
             continue
         _add_row(h.rows, r, p, f.force_start)

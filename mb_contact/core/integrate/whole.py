@@ -20,7 +20,7 @@ from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import derive, keep_state
 from mb_contact.core.step.end_gap import measure_end
 from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.step.problem import STEP, assemble_problem, level, solve
+from mb_contact.core.step.problem import STEP, assemble_problem, drop_small_gaps, solve
 from mb_contact.core.step.report import remember, summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, stays, wake_all, wake_touched, watch_rest
 from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
@@ -167,7 +167,7 @@ def find_impulses(h):
         assemble(h)
         status = assemble_problem(h)
         if status == OK and h.sleep.rule[MAY_SLEEP] != 0.0:
-            level(h)
+            drop_small_gaps(h)
             fall_asleep(h)
         if status == OK:
             status = solve(h, STEP)

@@ -10,7 +10,29 @@
 Order of z: for each contact F_n, beta_1 ... beta_nf; then the impulses of scalar blocks; then all sigma.
 """
 
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
+
+
+class Pyramids(NamedTuple):
+    """Rows of a polyhedral problem: contacts of three rows, and scalar limits."""
+
+    count: Annotated[Integers, 1]  #: blocks
+    start: Annotated[Integers, "B"]  #: first row of a block
+    dim: Annotated[Integers, "B"]  #: 3 or 1
+    mu: Annotated[Reals, "B"]
+    cosine: Annotated[Reals, "n_f"]  #: friction directions in the tangent basis
+    sine: Annotated[Reals, "n_f"]
+
+
+def make_pyramids(blocks, n_f):
+    """For so many contacts and limits, and directions of friction."""
+    angle = 2.0 * np.pi * np.arange(n_f) / n_f
+    return allocate(Pyramids, B=blocks, cosine=np.cos(angle), sine=np.sin(angle))
 
 
 @kernel

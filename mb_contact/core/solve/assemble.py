@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the rows of a step or an impact to its ``System``: blocks, islands, and one face of the operator W.
+"""From the rows of a step or an impact to its ``System``: blocks, islands, and one form of the operator W.
 
 Every friction model poses the same rows; the models differ in the blocks that stand for a contact:
 
@@ -16,32 +16,20 @@ on few bodies is posed by these (``nodes.py``).
 
 import numpy as np
 
-from mb_contact.core.constraints.gear import combine_gears
+from mb_contact.core.constraints.gear import combine_gears, gear_partner
 from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import factor_masses
-from mb_contact.core.solve.by_nodes import GONE
-from mb_contact.core.solve.draft import leader_of
-from mb_contact.core.solve.elimination import eliminate_velocities
+from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.laws import friction_group
-from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance, take_masses
+from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance
 from mb_contact.core.solve.own_compliance import own_compliance, own_terms
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BY_BODIES,
-    BY_NODES,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    PIECE,
-    ROWS,
-    UNILATERAL,
-)
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, ROWS, TILE
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 
 IMMOBILE = 1e-12  #: part of the terms of a row's compliance that counts as rounding: nothing moves along the row
 NOTHING = 1e-22  #: of the largest compliance: axes that are perpendicular but for the rounding of pi / 2
@@ -49,14 +37,14 @@ TILTED = 1e-15  #: of a contact's compliance across: normals that meet the one a
 SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more closely
 FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
-PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies,
+TILE_COST = 4e3  #: multiply-adds that a tile costs by bodies,
 TREE_COST = 4.0  #: and times n^3 those of a tree of n velocities; by rows only contacts that act are factored
 COUPLED = 0.1  #: of mu |W_nt|, mu up to 1, the least scale of a normal; more would change how redundant contacts share
 DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
 
 @kernel
-def choose_face(P, only_rows, n_rows):
+def choose_form(P, only_rows, n_rows):
     """By rows or by bodies, whichever takes fewer multiply-adds; ``only_rows`` where no bodies' masses are known.
 
     W holds all ``n_rows`` rows of the step, those too that stand in no block.
@@ -65,31 +53,26 @@ def choose_face(P, only_rows, n_rows):
     by_bodies = 0.0
     for i in range(P.count[ISLANDS]):
         by_rows += float(P.blocks.start[P.island[i + 1]] - P.blocks.start[P.island[i]]) ** 3
-        for k in range(P.bodies.first_piece[i], P.bodies.first_piece[i + 1]):
-            c = P.bodies.pieces[k]
+        for k in range(P.bodies.first_tile[i], P.bodies.first_tile[i + 1]):
+            c = P.bodies.tiles[k]
             t = P.bodies.tree_of[c]
             if c == P.bodies.tree[t]:
                 n = P.bodies.tree[t + 1] - P.bodies.tree[t]
-                by_bodies += TREE_COST * float(PIECE * n) ** 3 if n > 1 else 0.0
-            by_bodies += PIECE_COST
+                by_bodies += TREE_COST * float(TILE * n) ** 3 if n > 1 else 0.0
+            by_bodies += TILE_COST
     fits = n_rows <= P.W.shape[0]
-    P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
+    P.form[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
 
 
 @kernel
-def try_by_nodes(P, draft, tree, kin, art, compliance, rows, first_bilateral):
+def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
     """Pose the problem by its touched nodes, where that costs least; False where it is not done."""
-    if not choose_nodes(P, draft, tree, rows, first_bilateral, art.aggregates.base.shape[0] > 0):
+    if not choose_nodes(P, forest, tree, rows, bil):
         return False
-    if P.nodes.info[GONE] > 0:
-        tree_masses(tree, kin, draft, P.bodies)
-        if not take_masses(P, draft, tree, kin, rows):
-            return False
-    else:
-        take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
-    if not assemble_by_nodes(P, rows):
+    take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
+    if not assemble_by_nodes(P, rows, bil):
         return False
-    P.face[0] = BY_NODES
+    P.form[0] = BY_NODES
     for i in range(P.count[ROWS]):
         P.immobile[i] = 0
     spread_scales(P.blocks, P.count[BLOCKS])
@@ -98,25 +81,25 @@ def try_by_nodes(P, draft, tree, kin, art, compliance, rows, first_bilateral):
 
 
 @on_demand(TRUTH)
-def assemble_by_bodies(P, draft, tree, kin, rows):
+def assemble_by_bodies(P, forest, tree, kin, rows, bil):
     """J, M and U^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies
     start = P.blocks.start
-    tree_masses(tree, kin, draft, bodies)
-    factor_masses(bodies, 0, bodies.first_piece[P.count[ISLANDS]])
+    tree_masses(tree, kin, forest, bodies)
+    factor_masses(bodies, 0, bodies.first_tile[P.count[ISLANDS]])
     bodies.entry[0] = 0
     used = 0  # rows of J
     for b in range(P.count[BLOCKS]):
-        k = draft.order[b]
-        size = draft.size[k]
+        size = start[b + 1] - start[b]
+        partner, ratio = gear_partner(bil, P.source[start[b]])
         bodies.entry[b + 1] = bodies.entry[b]
-        for a in range(size + 1):  # the last one: a gear's partner
-            row = draft.row[k, a] if a < size else draft.partner[k]
-            if used >= 0 and row >= 0:
-                weight = 1.0 if a < size else draft.weight[k]
-                used = _row_of_J(draft, tree, kin, rows, bodies, b, size, a if a < size else 0, row, weight, used)
+        for a in range(size):
+            if used >= 0:
+                used = _row_of_J(forest, tree, kin, rows, bodies, b, size, a, P.source[start[b] + a], 1.0, used)
+        if used >= 0 and partner >= 0:
+            used = _row_of_J(forest, tree, kin, rows, bodies, b, size, 0, partner, ratio, used)
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            draft.where[bodies.piece[e]] = -1
+            forest.where[bodies.tile[e]] = -1
         if used < 0:
             return False
     own_compliance(start, bodies, 0, P.count[BLOCKS], P.work.own, P.work.f)
@@ -127,47 +110,47 @@ def assemble_by_bodies(P, draft, tree, kin, rows):
 
 
 @kernel
-def tree_masses(tree, kin, draft, bodies):
+def tree_masses(tree, kin, forest, bodies):
     """M of the trees of the islands, with dt times the damping on its diagonal (J11 algorithm 4.2)."""
     for k in range(tree.parent.shape[0]):
-        draft.mass[k] = tree.mass[k]
+        forest.mass[k] = tree.mass[k]
         for a in range(3):
-            draft.mc[k, a] = kin.mc[k, a]
+            forest.mc[k, a] = kin.mc[k, a]
             for c in range(3):
-                draft.I[k, a, c] = kin.I[k, a, c]
-    composite_inertias(tree, kin.l, draft.I, draft.mc, draft.mass)
-    for t in range(draft.leader.shape[0]):
-        if draft.number[leader_of(draft.leader, t)] < 0:
+                forest.I[k, a, c] = kin.I[k, a, c]
+    composite_inertias(tree, kin.l, forest.I, forest.mc, forest.mass)
+    for t in range(forest.leader.shape[0]):
+        if forest.number[leader_of(forest.leader, t)] < 0:
             continue
-        n = PIECE * (bodies.tree[t + 1] - bodies.tree[t])
+        n = TILE * (bodies.tree[t + 1] - bodies.tree[t])
         at = bodies.mass_at[t]
         for i in range(n):
             for j in range(n):
                 bodies.M[at + i * n + j] = 1.0 if i == j else 0.0
     for k in range(tree.parent.shape[0]):
-        t = draft.tree[k]
-        if draft.number[leader_of(draft.leader, t)] < 0:
+        t = forest.tree[k]
+        if forest.number[leader_of(forest.leader, t)] < 0:
             continue
         for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            base = PIECE * bodies.tree[t]
-            n = PIECE * bodies.tree[t + 1] - base
-            _mass_row(tree, kin, draft, bodies, k, d, bodies.mass_at[t], base, n)
+            base = TILE * bodies.tree[t]
+            n = TILE * bodies.tree[t + 1] - base
+            _mass_row(tree, kin, forest, bodies, k, d, bodies.mass_at[t], base, n)
 
 
 @sweep
-def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
+def _mass_row(tree, kin, forest, bodies, k, d, at, base, n):
     """Row and column of degree of freedom d of body k: f = R(k) h* goes from hinge to hinge."""
     H = kin.H
     M = bodies.M
-    nx, ny, nz = rotate(draft.I, k, H[d, 0], H[d, 1], H[d, 2])
-    tx, ty, tz = cross(draft.mc[k, 0], draft.mc[k, 1], draft.mc[k, 2], H[d, 3], H[d, 4], H[d, 5])
-    fx, fy, fz = cross(H[d, 0], H[d, 1], H[d, 2], draft.mc[k, 0], draft.mc[k, 1], draft.mc[k, 2])
+    nx, ny, nz = rotate(forest.I, k, H[d, 0], H[d, 1], H[d, 2])
+    tx, ty, tz = cross(forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2], H[d, 3], H[d, 4], H[d, 5])
+    fx, fy, fz = cross(H[d, 0], H[d, 1], H[d, 2], forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2])
     nx += tx
     ny += ty
     nz += tz
-    fx += draft.mass[k] * H[d, 3]
-    fy += draft.mass[k] * H[d, 4]
-    fz += draft.mass[k] * H[d, 5]
+    fx += forest.mass[k] * H[d, 3]
+    fy += forest.mass[k] * H[d, 4]
+    fz += forest.mass[k] * H[d, 5]
     i = bodies.place[d] - base
     m = k
     while m >= 0:
@@ -182,39 +165,39 @@ def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
         ny += y
         nz += z
         m = tree.parent[m]
-    M[at + i * n + i] += tree.armature[d] + draft.damping[d]
+    M[at + i * n + i] += tree.armature[d] + forest.damping[d]
 
 
 @sweep
-def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
+def _row_of_J(forest, tree, kin, rows, bodies, b, size, a, row, weight, used):
     """Add ``weight`` times a row of the step to row a of block b; returns the rows of J in use, -1 where it is full."""
     last = -1
     first = 0
-    for i in range(row_by_joints(tree, kin, rows, row, draft.freedom, draft.share)):
-        place = bodies.place[draft.freedom[i]]
-        c = place // PIECE
-        if c != last and draft.where[c] < 0:
+    for i in range(row_by_joints(tree, kin, rows, row, forest.freedom, forest.share)):
+        place = bodies.place[forest.freedom[i]]
+        c = place // TILE
+        if c != last and forest.where[c] < 0:
             e = bodies.entry[b + 1]
-            if e == bodies.piece.shape[0] or used + size > bodies.J.shape[0]:
+            if e == bodies.tile.shape[0] or used + size > bodies.J.shape[0]:
                 return -1
-            draft.where[c] = e
-            bodies.piece[e] = c
+            forest.where[c] = e
+            bodies.tile[e] = c
             bodies.at[e] = used
             bodies.entry[b + 1] = e + 1
             for k in range(used, used + size):
-                for j in range(PIECE):
+                for j in range(TILE):
                     bodies.J[k, j] = 0.0
             used += size
         if c != last:
-            last, first = c, bodies.at[draft.where[c]] + a
-        bodies.J[first, place - c * PIECE] += weight * draft.share[i]
+            last, first = c, bodies.at[forest.where[c]] + a
+        bodies.J[first, place - c * TILE] += weight * forest.share[i]
     return used
 
 
 @part
 def assemble_by_rows(P, tree, kin, art, compliance, rows, gears, n_rows):
     """W of the step's rows, and its diagonal into D; a gear's row becomes that of joint a and its partner's."""
-    P.face[0] = BY_ROWS
+    P.form[0] = BY_ROWS
     count = essential_compliance(tree, kin, art, rows.touched, compliance)
     row_sides(compliance, rows, n_rows)
     row_compliance(compliance, rows, n_rows, count, P.W)
@@ -226,7 +209,7 @@ def assemble_by_rows(P, tree, kin, art, compliance, rows, gears, n_rows):
 @part
 def _terms(P, compliance, rows, b, i):
     """Sum of the absolute terms of the compliance of row i, of block b."""
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         return compliance_terms(compliance, rows, P.source[i])
     return own_terms(P.bodies, b, i - P.blocks.start[b])
 
@@ -273,7 +256,7 @@ def scale_normals(P):
         if blocks.kind[b] != CONTACT:
             continue
         x, y = min(blocks.mu[n + 1], 1.0), min(blocks.mu[n + 2], 1.0)
-        if P.face[0] == BY_ROWS:
+        if P.form[0] == BY_ROWS:
             x, y = x * P.W[source[n], source[n + 1]], y * P.W[source[n], source[n + 2]]
         else:
             x, y = x * own[b, 0, 1], y * own[b, 0, 2]
@@ -305,15 +288,17 @@ def spread_scales(blocks, count):
 @part
 def set_velocities(P, q):
     """q of the rows from the caller's; along an immobile row nothing is asked for, and a normal parts."""
+    for i in range(P.count[ROWS]):
+        P.q[i] = q[P.source[i]]
+    free_immobile(P)
+
+
+@kernel
+def free_immobile(P):
+    """q of the immobile rows such that they ask for nothing."""
     for b in range(P.count[BLOCKS]):
-        kind = P.blocks.kind[b]
-        n = P.blocks.start[b]
+        kind, n = P.blocks.kind[b], P.blocks.start[b]
         for i in range(n, P.blocks.start[b + 1]):
-            P.q[i] = q[P.source[i]]
             if P.immobile[i] != 0:
                 one_sided = i == n and (kind == CONTACT or kind == UNILATERAL)
                 P.q[i] = max(P.q[i], np.sqrt(P.blocks.D[i])) if one_sided else 0.0
-    if P.face[0] == BY_NODES:
-        for i in range(P.count[ROWS]):
-            P.nodes.asked[P.source[i]] = q[P.source[i]]
-        eliminate_velocities(P)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Factors of M + J* G J by bodies: a block LU over pieces of six velocities, in the order of least degree.
+"""Factors of M + J* G J by bodies: a block LU over tiles of six velocities, in the order of least degree.
 
 Each block of the factors is taken once, with all products of earlier blocks that it is reduced by, so that it stays in
 registers meanwhile: of 200 bodies with 803 contacts (11,564 products) 273 -> 164 us, where the list of the products
@@ -13,14 +13,15 @@ import numpy as np
 from mb_contact.core.jit import INTEGER, NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.solve.by_bodies import gather
 from mb_contact.core.solve.laws import contact_rows, weighted_row
-from mb_contact.core.solve.system import CONTACT, PIECE
+from mb_contact.core.solve.system import TILE
+from mb_contact.core.workspace import CONTACT
 
 
 @on_demand(INTEGER)
-def order_pieces(bodies, factors, b0, b1, c0, c1):
+def order_tiles(bodies, factors, b0, b1, c0, c1):
     """Order of elimination by least degree, the pattern of the factors and their slots; -1 where they do not fit.
 
-    Of pieces with one degree the first goes first, arms before what they hold: the other way round heaps have 3 to 6 %
+    Of tiles with one degree the first goes first, arms before what they hold: the other way round heaps have 3 to 6 %
     fewer products of blocks, but two of five steps of arms that hold a box need one Newton step more for their digits.
     """
     count = c1 - c0
@@ -28,24 +29,24 @@ def order_pieces(bodies, factors, b0, b1, c0, c1):
         factors.slot, factors.order, factors.rank, factors.degree, factors.first, factors.later
     )  # fmt: skip
     for i in range(count):
-        a = bodies.pieces[c0 + i]
+        a = bodies.tiles[c0 + i]
         rank[a], degree[a] = -1, 0
         for j in range(count):
-            slot[a, bodies.pieces[c0 + j]] = -1
+            slot[a, bodies.tiles[c0 + j]] = -1
     for i in range(count):
-        a = bodies.pieces[c0 + i]
+        a = bodies.tiles[c0 + i]
         t = bodies.tree_of[a]
         for c in range(bodies.tree[t], bodies.tree[t + 1]):
             _couple(slot, degree, a, c)
     for b in range(b0, b1):
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
             for f in range(bodies.entry[b], bodies.entry[b + 1]):
-                _couple(slot, degree, bodies.piece[e], bodies.piece[f])
+                _couple(slot, degree, bodies.tile[e], bodies.tile[f])
     first[0] = 0
     for k in range(count):
         best = -1
         for i in range(count):
-            a = bodies.pieces[c0 + i]
+            a = bodies.tiles[c0 + i]
             if rank[a] < 0 and (best < 0 or degree[a] < degree[best]):
                 best = a
         rank[best] = k
@@ -54,7 +55,7 @@ def order_pieces(bodies, factors, b0, b1, c0, c1):
         if end + count > later.shape[0]:
             return -1
         for i in range(count):
-            a = bodies.pieces[c0 + i]
+            a = bodies.tiles[c0 + i]
             if rank[a] < 0 and slot[best, a] == 0:
                 later[end] = a
                 end += 1
@@ -75,7 +76,7 @@ def order_pieces(bodies, factors, b0, b1, c0, c1):
 
 @sweep
 def _couple(slot, degree, a, c):
-    """The block of the pieces a, c is one of the matrix or its factors."""
+    """The block of the tiles a, c is one of the matrix or its factors."""
     if slot[a, c] < 0:
         slot[a, c] = 0
         degree[a] += 1
@@ -85,7 +86,7 @@ def _couple(slot, degree, a, c):
 def _list_products(factors, count):
     """The products that each block of the factors is reduced by, in the order of elimination; the number of blocks.
 
-    The block of the pieces k, j is reduced by L_ki U_ij for each earlier piece i that is coupled to both.  -1 where
+    The block of the tiles k, j is reduced by L_ki U_ij for each earlier tile i that is coupled to both.  -1 where
     there are too many.
     """
     first, later, slot, until, products = factors.first, factors.later, factors.slot, factors.until, factors.products
@@ -115,19 +116,19 @@ def factor_bodies(blocks, bodies, G, factors, used, b0, b1, c0, c1):
     L = factors.L
     slot = factors.slot
     for s in range(used):
-        for k in range(PIECE * PIECE):
+        for k in range(TILE * TILE):
             L[s, k] = 0.0
     for i in range(c0, c1):
-        a = bodies.pieces[i]
+        a = bodies.tiles[i]
         t = bodies.tree_of[a]
         base = bodies.tree[t]
-        n = PIECE * (bodies.tree[t + 1] - base)
+        n = TILE * (bodies.tree[t + 1] - base)
         for c in range(base, bodies.tree[t + 1]):
             s = slot[a, c]
-            at = bodies.mass_at[t] + PIECE * (c - base) * n + PIECE * (a - base)
-            for k in range(PIECE):
-                for j in range(PIECE):
-                    L[s, PIECE * k + j] = bodies.M[at + k * n + j]
+            at = bodies.mass_at[t] + TILE * (c - base) * n + TILE * (a - base)
+            for k in range(TILE):
+                for j in range(TILE):
+                    L[s, TILE * k + j] = bodies.M[at + k * n + j]
     for b in range(b0, b1):
         _add_block(blocks, bodies, G, slot, L, b)
     return _factor(L, factors.first, factors.products, factors.until, c1 - c0)
@@ -135,7 +136,7 @@ def factor_bodies(blocks, bodies, G, factors, used, b0, b1, c0, c1):
 
 @sweep
 def _add_block(blocks, bodies, G, slot, L, b):
-    """J* G J of one block onto the matrix: for each pair of its pieces (J_e* (G J_f))*, three rows at a time."""
+    """J* G J of one block onto the matrix: for each pair of its tiles (J_e* (G J_f))*, three rows at a time."""
     i = blocks.start[b]
     size = blocks.start[b + 1] - i
     J = bodies.J
@@ -156,13 +157,13 @@ def _add_block(blocks, bodies, G, slot, L, b):
                 h = weighted_row(blocks, G, J, b, i, i + top + 1, o) if rows > 1 else none
                 l = weighted_row(blocks, G, J, b, i, i + top + 2, o) if rows > 2 else none
             for e in range(bodies.entry[b], bodies.entry[b + 1]):
-                s = np.uint64(slot[bodies.piece[e], bodies.piece[f]])
+                s = np.uint64(slot[bodies.tile[e], bodies.tile[f]])
                 r = bodies.at[e] + top
                 x0, x1, x2, x3, x4, x5 = _row(J, r, 0)
                 y0, y1, y2, y3, y4, y5 = _row(J, r + 1, 0) if rows > 1 else none
                 z0, z1, z2, z3, z4, z5 = _row(J, r + 2, 0) if rows > 2 else none
-                for k in range(PIECE):
-                    x, y, z, at = g[k], h[k], l[k], PIECE * k
+                for k in range(TILE):
+                    x, y, z, at = g[k], h[k], l[k], TILE * k
                     t0 = L[s, at] + (x0 * x + y0 * y + z0 * z)
                     t1 = L[s, at + 1] + (x1 * x + y1 * y + z1 * z)
                     t2 = L[s, at + 2] + (x2 * x + y2 * y + z2 * z)
@@ -181,8 +182,8 @@ def _less_products(L, s, products, first, last):
     u, v, w, x, y, z = _rows(L, s)
     for i in range(first, last):
         a, b = np.uint64(products[i, 0]), np.uint64(products[i, 1])
-        for k in range(PIECE):
-            p, q, r, e, f, g = _row(L, b, PIECE * k)
+        for k in range(TILE):
+            p, q, r, e, f, g = _row(L, b, TILE * k)
             t = L[a, k]
             u = (u[0] - t * p, u[1] - t * q, u[2] - t * r, u[3] - t * e, u[4] - t * f, u[5] - t * g)
             t = L[a, 6 + k]
@@ -202,7 +203,7 @@ def _less_products(L, s, products, first, last):
 def _times(X, x, d):
     """X[x] = X[x] X[d]."""
     a, b, c, e, f, g = _rows(X, d)
-    for i in range(0, 36, PIECE):
+    for i in range(0, 36, TILE):
         p, q, r, s, t, u = _row(X, x, i)
         _put_row(
             X, x, i,
@@ -273,8 +274,8 @@ def _rows(X, k):
 @sweep
 def _put_block(X, k, rows):
     """The block X[k] := six rows."""
-    for i in range(PIECE):
-        _put_row(X, k, PIECE * i, rows[i])
+    for i in range(TILE):
+        _put_row(X, k, TILE * i, rows[i])
 
 
 @sweep
@@ -282,7 +283,7 @@ def _invert_block(X, k):
     """Inverse of the block X[k] in place by Gauss-Jordan steps down the diagonal; False where a pivot is zero."""
     a, b, c, d, e, f = _rows(X, k)
     good = True
-    for _ in range(PIECE):
+    for _ in range(TILE):
         good = good and abs(a[0]) > 0.0
         a, b, c, d, e, f = _pivot(a, b, c, d, e, f)
     _put_block(X, k, (a, b, c, d, e, f))
@@ -292,9 +293,9 @@ def _invert_block(X, k):
 @sweep
 def _less_times(L, s, x, at, y):
     """y less L[s] x[at:], of six numbers."""
-    for k in range(PIECE):
+    for k in range(TILE):
         t = x[at + k]
-        a, b, c, d, e, f = _row(L, s, PIECE * k)
+        a, b, c, d, e, f = _row(L, s, TILE * k)
         y = (y[0] - t * a, y[1] - t * b, y[2] - t * c, y[3] - t * d, y[4] - t * e, y[5] - t * f)
     return y
 
@@ -313,19 +314,19 @@ def _put_six(x, at, y):
 
 @on_demand(NOTHING)
 def substitute_bodies(start, bodies, factors, b0, b1, c0, c1, c, dv):
-    """dv = (M + J* G J)^-1 J* c on the pieces."""
+    """dv = (M + J* G J)^-1 J* c on the tiles."""
     gather(start, bodies, b0, b1, c0, c1, c, dv)
     count, L, first = c1 - c0, factors.L, factors.first
     for k in range(count):
-        at, d = PIECE * factors.order[k], np.uint64(k + 2 * first[k])
+        at, d = TILE * factors.order[k], np.uint64(k + 2 * first[k])
         x, y, z, p, q, r = _less_times(L, d, dv, at, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
         _put_six(dv, at, (-x, -y, -z, -p, -q, -r))
         for i in range(first[k], first[k + 1]):
-            to = PIECE * factors.later[i]
+            to = TILE * factors.later[i]
             _put_six(dv, to, _less_times(L, np.uint64(k + 2 + 2 * i), dv, at, _six(dv, to)))
     for k in range(count - 1, -1, -1):
-        at = PIECE * factors.order[k]
+        at = TILE * factors.order[k]
         y = _six(dv, at)
         for i in range(first[k], first[k + 1]):
-            y = _less_times(L, np.uint64(k + 1 + 2 * i), dv, PIECE * factors.later[i], y)
+            y = _less_times(L, np.uint64(k + 1 + 2 * i), dv, TILE * factors.later[i], y)
         _put_six(dv, at, y)

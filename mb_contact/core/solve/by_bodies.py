@@ -5,24 +5,24 @@
 
     dr = c - G J dv,    (M + J* G J) dv = J* c,
 
-which is the same step as (1 + G W) dr = c.  The matrix has a block of 6 x 6 for each pair of pieces that a contact or
+which is the same step as (1 + G W) dr = c.  The matrix has a block of 6 x 6 for each pair of tiles that a contact or
 a tree couples; it is not symmetric where contacts slip.  Pieces are eliminated in the order of least degree.
 """
 
 import numpy as np
 
 from mb_contact.core.jit import NOTHING, kernel, on_demand, sweep
-from mb_contact.core.solve.system import PIECE
+from mb_contact.core.solve.system import TILE
 from mb_contact.core.tree.spatial import STILL, dot_at, spatial_sum
 
 
 @kernel
 def factor_masses(bodies, c0, c1):
-    """U^-1 of the trees of the pieces c0 <= c < c1 of an island, M = U U*."""
+    """U^-1 of the trees of the tiles c0 <= c < c1 of an island, M = U U*."""
     for c in range(c0, c1):
-        t = bodies.tree_of[bodies.pieces[c]]
-        if bodies.pieces[c] == bodies.tree[t]:
-            _invert_root(bodies.M, bodies.U_inv, bodies.mass_at[t], PIECE * (bodies.tree[t + 1] - bodies.tree[t]))
+        t = bodies.tree_of[bodies.tiles[c]]
+        if bodies.tiles[c] == bodies.tree[t]:
+            _invert_root(bodies.M, bodies.U_inv, bodies.mass_at[t], TILE * (bodies.tree[t + 1] - bodies.tree[t]))
 
 
 @kernel
@@ -61,17 +61,17 @@ def _add_row(X, to, at, n, t):
 
 @sweep
 def gather(start, bodies, b0, b1, c0, c1, x, f):
-    """f = J* x on the pieces of an island."""
+    """f = J* x on the tiles of an island."""
     for c in range(c0, c1):
-        at = PIECE * bodies.pieces[c]
-        for k in range(PIECE):
+        at = TILE * bodies.tiles[c]
+        for k in range(TILE):
             f[at + k] = 0.0
     J = bodies.J
     for b in range(b0, b1):
         i = start[b]
         size = start[b + 1] - i
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            at = PIECE * bodies.piece[e]
+            at = TILE * bodies.tile[e]
             row = bodies.at[e]
             f0 = f[at]
             f1 = f[at + 1]
@@ -105,7 +105,7 @@ def scatter(start, bodies, b0, b1, v, u):
         for a in range(size):
             t = 0.0
             for e in range(bodies.entry[b], bodies.entry[b + 1]):
-                at = PIECE * bodies.piece[e]
+                at = TILE * bodies.tile[e]
                 row = bodies.at[e] + a
                 t += (
                     J[row, 0] * v[at] + J[row, 1] * v[at + 1] + J[row, 2] * v[at + 2]
@@ -116,23 +116,23 @@ def scatter(start, bodies, b0, b1, v, u):
 
 @sweep
 def weigh(bodies, c0, c1, f, v):
-    """v = M^-1 f on the pieces of an island, all pieces of its trees."""
+    """v = M^-1 f on the tiles of an island, all tiles of its trees."""
     X = bodies.U_inv
     for c in range(c0, c1):
-        t = bodies.tree_of[bodies.pieces[c]]
-        if bodies.pieces[c] != bodies.tree[t]:
+        t = bodies.tree_of[bodies.tiles[c]]
+        if bodies.tiles[c] != bodies.tree[t]:
             continue
-        base, at = PIECE * bodies.tree[t], bodies.mass_at[t]
-        n = PIECE * bodies.tree[t + 1] - base
+        base, at = TILE * bodies.tree[t], bodies.mass_at[t]
+        n = TILE * bodies.tree[t + 1] - base
         for k in range(n):
             x = 0.0
-            for j in range(k - k % PIECE, n, PIECE):
+            for j in range(k - k % TILE, n, TILE):
                 i = base + j
                 x += dot_at(X, at + k * n + j, (f[i], f[i + 1], f[i + 2], f[i + 3], f[i + 4], f[i + 5]))
             v[base + k] = x
-        for j in range(n - PIECE, -1, -PIECE):
+        for j in range(n - TILE, -1, -TILE):
             x = STILL
-            for k in range(j + PIECE):
+            for k in range(j + TILE):
                 r = at + k * n + j
                 x = spatial_sum(x, v[base + k], (X[r], X[r + 1], X[r + 2], X[r + 3], X[r + 4], X[r + 5]))
             i = base + j

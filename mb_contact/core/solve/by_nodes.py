@@ -13,15 +13,13 @@ import numpy as np
 from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.lcp.linear import FOUR, ONE, THREE, TWO, balance_and_factor, lu_solve
 from mb_contact.core.solve.laws import contact_rows, weighted_row
-from mb_contact.core.solve.system import CONTACT
-
-COUNT, LEFT, SIZE, FOLLOWERS, GONE, WAITED = range(6)  #: entries of Nodes.info
+from mb_contact.core.workspace import CONTACT
 
 
 @sweep
 def gather_nodes(start, nodes, b0, b1, x, t):
     """t = A* x of the blocks b0 <= b < b1, each of whose rows have the same nodes."""
-    for k in range(nodes.info[COUNT] + 6):
+    for k in range(nodes.count[0] + 6):
         t[k] = 0.0
     for b in range(b0, b1):
         for side in range(2):
@@ -56,7 +54,7 @@ def scatter_nodes(nodes, first, last, s, u):
 @sweep
 def respond_nodes(nodes, t, s):
     """s = Omega t."""
-    count, W = nodes.info[COUNT], nodes.fours
+    count, W = nodes.count[0], nodes.fours
     for m in range((count + 3) // 4):
         s0 = s1 = s2 = s3 = 0.0
         for j in range(count):
@@ -80,7 +78,7 @@ def apply_nodes(P, b0, b1, x, y):
 def factor_nodes(P, b0, b1):
     """LU factors of 1 + K Omega, each row over its largest entry; False where it is singular."""
     blocks, nodes, G = P.blocks, P.nodes, P.work.G
-    count, K, A = nodes.info[COUNT], nodes.stiff, nodes.LU
+    count, K, A = nodes.count[0], nodes.stiff, nodes.LU
     for i in range(np.uint64(count + 6)):
         for j in range(np.uint64(count + 6)):
             K[i, j] = 0.0
@@ -163,8 +161,8 @@ def substitute_nodes(P, b0, b1, c, du):
     """du = A Omega s of the step: what it changes of the velocities."""
     nodes, start = P.nodes, P.blocks.start
     gather_nodes(start, nodes, b0, b1, c, nodes.t)
-    for k in range(nodes.info[COUNT]):
+    for k in range(nodes.count[0]):
         nodes.t[k] *= nodes.scale[k]
-    lu_solve(nodes.LU, nodes.info[COUNT], nodes.order, nodes.t)
+    lu_solve(nodes.LU, nodes.count[0], nodes.order, nodes.t)
     respond_nodes(nodes, nodes.t, nodes.s)
     scatter_nodes(nodes, start[b0], start[b1], nodes.s, du)

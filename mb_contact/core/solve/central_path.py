@@ -22,10 +22,11 @@ where it begins, as in Levenberg and Marquardt's method.
 import numpy as np
 
 from mb_contact.core.jit import INTEGER, on_demand, sweep
-from mb_contact.core.solve.body_factors import order_pieces
+from mb_contact.core.solve.body_factors import order_tiles
 from mb_contact.core.solve.laws import RHO, friction_group, group_point, residual
 from mb_contact.core.solve.newton_step import NEAR_EPS, copy_rows, evaluate, take_step
-from mb_contact.core.solve.system import BOX, BY_BODIES, CONTACT, EQUALITY
+from mb_contact.core.solve.system import BY_BODIES
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY
 
 EPS = 1e-7  #: least eps,
 RAISE, LOWER = 10.0, 0.1  #: times that behind a step which was shortened to less than
@@ -143,8 +144,8 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     tau = max(now, WIDTH * size)
     copy_rows(first, last, r, k.best)
     steps, since, used, eps = 0, 0, 0, EPS
-    if P.face[0] == BY_BODIES:
-        used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)  # they fit where Newton steps ran
+    if P.form[0] == BY_BODIES:
+        used = order_tiles(P.bodies, P.factors, b0, b1, c0, c1)  # they fit where Newton steps ran
     least = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
     while steps < min(budget, STEPS) and since < PATIENCE and now > tolerance:
         copy_rows(first, last, r, k.anchor)

@@ -12,7 +12,8 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST, polygon_pairs
-from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY
+from mb_contact.core.solve.system import BLOCKS
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY
 
 
 @kernel

@@ -17,7 +17,8 @@ are obeyed as they are, and the certificate measures what tied rows were asked f
 import numpy as np
 
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.solve.system import EQUALITY, ISLANDS, UNILATERAL
+from mb_contact.core.solve.system import ISLANDS
+from mb_contact.core.workspace import EQUALITY, UNILATERAL
 
 OWN = 1e-7  #: part of a row's compliance; 400 Newton steps do not solve all problems of a walking robot with 1e-9
 

@@ -22,7 +22,8 @@ row across t sticks.
 import numpy as np
 
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY
+from mb_contact.types import SLIP, STICK
 
 RHO = 3.0  #: weight of velocities in the choice of a block's state: fewest Newton steps of 1, 2, 3, 5
 
@@ -137,10 +138,7 @@ def _nearest(z0, z1, radius, n_f):
     return z0 + along * e0, z1 + along * e1
 
 
-STICK = 0
-SLIP = 1  #: on the disc's rim
-VERTEX = 2
-EDGE = 3
+VERTEX, EDGE = SLIP + 1, SLIP + 2  #: of a polygon, beside STICK within and SLIP on the disc's rim
 
 
 @kernel

@@ -21,11 +21,12 @@ velocity has u in the dual cones, u_n >= mu |u_t|.  Coulomb's law asks for u_n >
 the ray it jams, and a solution may exist all the same: few do (4 of 32 captured steps with rays, which are solved).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand
-from mb_contact.core.solve.body_factors import order_pieces
-from mb_contact.core.solve.by_nodes import LEFT
+from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand, sweep
+from mb_contact.core.solve.body_factors import order_tiles
 from mb_contact.core.solve.laws import RHO, apart_from_cones, residual
 from mb_contact.core.solve.newton_step import (
     FIRST_EPS,
@@ -38,14 +39,15 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, MASSES, RESIDUAL, UNILATERAL
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, ISLANDS, MASSES, RESIDUAL
+from mb_contact.core.workspace import CONTACT, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
 LARGE = 64  #: blocks of a large island, whose search has other means
-NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
+NODES_EPS = 1e-4  #: the same by nodes: 8.5 steps in the place of 11
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 LEAST_EPS = 1e-9
@@ -55,10 +57,8 @@ PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 8  #: steps on one anchored problem
 RISE = 5.0  #: of eps where it is not solved in so many
-FAST_RISE = 30.0  #: and of small islands that do not start from zero: other starts follow
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
-FAR = 1e3  #: times the tolerance: most residual of an island that is near its solution
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
 JUMP_FROM = 1e-6  #: residual below which anchors that run on without better residuals jump,
 MOST_MOVES = 1e3  #: and at most so many times their last move
@@ -66,6 +66,30 @@ RAYS = 3  #: times that a ray must show itself
 RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
 RAY_FAR = 1e6  #: impulses at least along d at which W d would outweigh q.d [sqrt(N s m/s)]: below it is a solution
 RAY_APART = 1e-5  #: distance of a ray from the cones, relative
+
+
+class Goal(NamedTuple):
+    """What is asked of the solution of an island."""
+
+    tolerance: float  #: worst natural map of a block [sqrt(N s m/s)]
+    taken: float  #: part of it up to which the impulses at the start are taken as they are
+    known: bool  #: whether work.before is
+    rays: bool  #: whether a ray ends the search
+    #: whether a solution gets one more Newton step: by nodes only where the start was near it, because a machine in
+    #: motion starts its next step from afar
+    polish: bool
+
+
+@sweep
+def anew(goal):
+    """The same goal behind other starts, where velocities before tell nothing."""
+    return Goal(goal.tolerance, goal.taken, False, goal.rays, goal.polish)
+
+
+@sweep
+def without_rays(goal):
+    """The same goal where a ray does not end the search."""
+    return Goal(goal.tolerance, goal.taken, goal.known, False, goal.polish)
 
 
 @kernel
@@ -99,17 +123,17 @@ def _is_ray(P, b0, b1, c0, c1):
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
 
 
-@on_demand(REAL)
-def _room(P, b0, b1):
+@kernel
+def _moves_left(P, b0, b1):
     """How many times the move r - r_k can be taken again until a pressing contact opens or one that sticks slips."""
-    blocks, r, u, anchor, room = P.blocks, P.r, P.u, P.work.anchor, MOST_MOVES
+    blocks, r, u, anchor, moves = P.blocks, P.r, P.u, P.work.anchor, MOST_MOVES
     for b in range(b0, b1):
         n = blocks.start[b]
         z, d = r[n] - RHO * u[n] / blocks.S[n] - blocks.mu[n], r[n] - anchor[n]
         if (blocks.kind[b] != CONTACT and blocks.kind[b] != UNILATERAL) or z <= 0.0:
             continue
         if d < 0.0:
-            room = min(room, -z / d)
+            moves = min(moves, -z / d)
         p, q, s = d * d, z * d, z * z  # p a^2 + 2 q a + s = (z + a d)^2 - |y + a e|^2, y over mu: zero on the cone
         for i in range(n + 1, n + 3 if blocks.kind[b] == CONTACT else n):
             if blocks.mu[i] > 0.0:
@@ -117,8 +141,8 @@ def _room(P, b0, b1):
                 p, q, s = p - e * e, q - y * e, s - y * y
         root = q * q - p * s
         if s >= 0.0 and root >= 0.0 and np.sqrt(root) > q:
-            room = min(room, s / (np.sqrt(root) - q))
-    return room
+            moves = min(moves, s / (np.sqrt(root) - q))
+    return moves
 
 
 @kernel
@@ -127,11 +151,11 @@ def softness(P, c0, c1):
 
     Anchored problems come nearer to the solution as fast as eps D is small beside the compliance of the heaviest body.
     """
-    if P.face[0] != BY_BODIES or P.unit[MASSES] >= EVEN:
+    if P.form[0] != BY_BODIES or P.unit[MASSES] >= EVEN:
         return 1.0
     least, largest, bodies = np.inf, 0.0, P.bodies
     for k in range(c0, c1):
-        t = bodies.tree_of[bodies.pieces[k]]
+        t = bodies.tree_of[bodies.tiles[k]]
         at = bodies.mass_at[t]
         m = bodies.M[at + 21]
         if bodies.tree[t + 1] == bodies.tree[t] + 1 and m > 0.0 and bodies.M[at + 28] == m and bodies.M[at + 35] == m:
@@ -140,76 +164,94 @@ def softness(P, c0, c1):
 
 
 @kernel
-def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, rays, polish):
+def _try_first(P, b0, b1, c0, c1, known, used, soft, tolerance, best, enough):
+    """One step from the start: by the velocities before where they are ``known``, else for a start that is near.
+
+    Where it leads away from a solution the impulses of the start stand in P again.  Returns the residual there, the
+    best one and the one that is enough.
+    """
+    k, first, last, by_nodes = P.work, P.blocks.start[b0], P.blocks.start[b1], P.form[0] == BY_NODES
+    if known:
+        now = first_step(P, b0, b1, c0, c1, used)
+        worst = MISSED * best if by_nodes else best
+    else:
+        now = newton_step(P, b0, b1, c0, c1, PROBE_EPS * soft, RHO, used)
+        worst = best if best <= enough else 0.1 * best
+    if not now < worst:
+        return evaluate(P, b0, b1, c0, c1, k.best), best, enough
+    if now < best:
+        best = _keep_best(P, first, last, now, best)
+        enough = attainable(P, first, last, tolerance)
+    copy_rows(first, last, P.r, k.anchor)
+    return now, best, enough
+
+
+@on_demand(REAL)
+def _jump(P, b0, b1, c0, c1):
+    """The last move of the anchor as often as it changes no state, at once; the residual behind it."""
+    first, last, k = P.blocks.start[b0], P.blocks.start[b1], P.work
+    moves = _moves_left(P, b0, b1)
+    for i in range(first, last):
+        k.rest[i] = P.r[i] + moves * (P.r[i] - k.anchor[i])
+    return evaluate(P, b0, b1, c0, c1, k.rest)
+
+
+@kernel
+def _polish(P, b0, b1, c0, c1, soft, used, best):
+    """One more Newton step from a solution, which stays where that is worse; the residual."""
+    copy_rows(P.blocks.start[b0], P.blocks.start[b1], P.r, P.work.anchor)
+    now = newton_step(P, b0, b1, c0, c1, PROBE_EPS * soft, RHO, used)
+    return now if now < best else evaluate(P, b0, b1, c0, c1, P.work.anchor)
+
+
+@kernel
+def solve_island(P, island, goal, budget):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
-    ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``taken`` the part of it up to which the
-    impulses at the start are taken as they are, ``known`` whether work.before is, ``budget`` a number of Newton steps
-    and ``longer`` that where the residual is at most FAR times the tolerance, ``rays`` whether a ray ends the search,
-    ``polish`` whether a solution gets one more Newton step: by nodes only where the start was near it, because a
-    machine in motion starts its next step from afar.  Returns (status, Newton steps, residual).
+    Parameters
+    ----------
+    goal : Goal
+    budget : int
+        Newton steps.
+
+    Returns
+    -------
+    tuple
+        (status, Newton steps, residual).
     """
-    k = P.work
-    b0 = P.island[island]
-    by_nodes = P.face[0] == BY_NODES
-    b1 = P.nodes.info[LEFT] if by_nodes else P.island[island + 1]
-    first = P.blocks.start[b0]
-    last = P.blocks.start[b1]
+    k, tolerance, by_nodes = P.work, goal.tolerance, P.form[0] == BY_NODES
+    b0, b1 = P.island[island], P.island[island + 1]
+    c0, c1 = P.bodies.first_tile[island], P.bodies.first_tile[island + 1]
+    first, last = P.blocks.start[b0], P.blocks.start[b1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
-    if now <= taken * tolerance:
+    if now <= goal.taken * tolerance:
         return SOLVED, 0, now
-    warm = False
-    for i in range(first, last):
-        warm = warm or P.r[i] != 0.0
-    from_zero = not known and residual(P.blocks, k.zero, P.q, b0, b1) <= now
-    if from_zero:
+    if not goal.known and residual(P.blocks, k.zero, P.q, b0, b1) <= now:
         now = evaluate(P, b0, b1, c0, c1, k.zero)
-        if now <= taken * tolerance:
+        if now <= goal.taken * tolerance:
             return SOLVED, 0, now
     used = 0
-    if P.face[0] == BY_BODIES:
-        used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)
+    if P.form[0] == BY_BODIES:
+        used = order_tiles(P.bodies, P.factors, b0, b1, c0, c1)
         if used < 0:
             return TOO_LARGE, 0, now
-    best = now
-    enough = attainable(P, first, last, tolerance)
-    soft = softness(P, c0, c1)
+    best, enough, soft, steps = now, attainable(P, first, last, tolerance), softness(P, c0, c1), 0
     copy_rows(first, last, P.r, k.best)
     copy_rows(first, last, P.r, k.anchor)
-    steps = 0
     near_by = now < PROBE_FROM * P.unit[RESIDUAL]
-    known = known and not near_by
+    known = goal.known and not near_by
     if (known or near_by) and budget > 0:
         steps = 1
-        if known:
-            now = first_step(P, b0, b1, c0, c1, used)
-            worst = MISSED * best if by_nodes else best
-        else:
-            now = newton_step(P, b0, b1, c0, c1, PROBE_EPS * soft, RHO, used)
-            worst = best if best <= enough else 0.1 * best
-        if now < worst:
-            if now < best:
-                best = _keep_best(P, first, last, now, best)
-                enough = attainable(P, first, last, tolerance)
-            copy_rows(first, last, P.r, k.anchor)
-        else:
-            now = evaluate(P, b0, b1, c0, c1, k.best)
+        now, best, enough = _try_first(P, b0, b1, c0, c1, known, used, soft, tolerance, best, enough)
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
     if by_nodes and known and now < PROBE_FROM * P.unit[RESIDUAL]:
         eps = NEAR_EPS
-    rise = FAST_RISE if warm and b1 - b0 < LARGE else RISE
-    rho = RHO
-    floor = 0.0
-    at_anchor = now
-    before = np.inf  # residuals of the last two steps on one anchored problem
-    before_that = np.inf
-    since = 0
-    accepted = 0
-    failures = 0
-    shown = 0  # times that a ray showed itself
-    while best > enough and steps < (longer if best <= FAR * enough else budget):
+    rho, floor, at_anchor = RHO, 0.0, now
+    before = before_that = np.inf  # residuals of the last two steps on one anchored problem
+    since = accepted = failures = shown = 0  # shown: times that a ray showed itself
+    while best > enough and steps < budget:
         if by_nodes and failures > 1:
-            break  # another face has other means
+            break  # another form has other means
         now = newton_step(P, b0, b1, c0, c1, eps, rho, used)
         steps += 1
         since += 1
@@ -221,7 +263,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
             anchored_velocities(P, first, last, eps)
             near = residual(P.blocks, P.r, k.w, b0, b1)
         circle = since > 3 and abs(now - before_that) < CIRCLE * now
-        if rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1):
+        if goal.rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1):
             shown += 1
             if shown == RAYS:
                 evaluate(P, b0, b1, c0, c1, k.best)
@@ -232,44 +274,31 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
         elif near <= 0.5 * at_anchor and now < 10.0 * at_anchor:
             eps = min(eps, max(0.1 * eps, max(LEAST_EPS * soft, floor)))
             if now < JUMP_FROM * P.unit[RESIDUAL] and enough <= tolerance:  # else what runs on is rounding
-                room = _room(P, b0, b1)
-                for i in range(first, last):
-                    k.rest[i] = P.r[i] + room * (P.r[i] - k.anchor[i])
-                now = evaluate(P, b0, b1, c0, c1, k.rest)
+                now = _jump(P, b0, b1, c0, c1)
                 if now < best:
                     best = _keep_best(P, first, last, now, best)
                     enough = attainable(P, first, last, tolerance)
         elif since >= PATIENCE or circle or not now < np.inf:
             rho = OTHER_RHO if rho == RHO else RHO
             floor = 3.0 * eps
-            eps = min(rise * eps, MOST_EPS)
+            eps = min(RISE * eps, MOST_EPS)
             failures += 1
             at_anchor = evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
-            since = 0
-            before = before_that = np.inf
+            since, before, before_that = 0, np.inf, np.inf
             continue
         else:
-            before_that = before
-            before = now
+            before_that, before = before, now
             continue
         copy_rows(first, last, P.r, k.anchor)
-        at_anchor = now
-        since = 0
-        before = before_that = np.inf
-        failures = 0
+        at_anchor, since, failures, before, before_that = now, 0, 0, np.inf, np.inf
         accepted += 1
         if accepted % 4 == 0:
             floor *= 0.3
     if now != best:
         best = evaluate(P, b0, b1, c0, c1, k.best)
-    if polish and (near_by or not by_nodes) and TIGHT * tolerance < best <= enough:
-        copy_rows(first, last, P.r, k.anchor)
+    if goal.polish and (near_by or not by_nodes) and TIGHT * tolerance < best <= enough:
         steps += 1
-        now = newton_step(P, b0, b1, c0, c1, PROBE_EPS * soft, RHO, used)
-        if now < best:
-            best = now
-        else:
-            best = evaluate(P, b0, b1, c0, c1, k.anchor)
+        best = _polish(P, b0, b1, c0, c1, soft, used, best)
     return (SOLVED if best <= enough else OVER_BUDGET), steps, best
 
 
@@ -277,4 +306,4 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
 def apply_to_all(P, x, y):
     """y = W x of all rows, for study."""
     for i in range(P.count[ISLANDS]):
-        apply_operator(P, P.island[i], P.island[i + 1], P.bodies.first_piece[i], P.bodies.first_piece[i + 1], x, y)
+        apply_operator(P, P.island[i], P.island[i + 1], P.bodies.first_tile[i], P.bodies.first_tile[i + 1], x, y)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One Newton step on the anchored problem of an island, whichever face its operator W has.
+"""One Newton step on the anchored problem of an island, whichever form its operator W has.
 
     dr = c - G du,   (1 + G W) dr = c,
 
@@ -16,15 +16,16 @@ from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_nodes import apply_nodes, factor_nodes, substitute_nodes
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT, RESIDUAL, SPEED
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, RESIDUAL, SPEED
+from mb_contact.core.workspace import CONTACT
 
 FIRST_EPS = 1e-3  #: weight of the first anchored problem
 GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies
-STILL = 1e-9  #: velocity of a row that stands still [m/s, rad/s]
+STANDING = 1e-9  #: velocity of a row that stands still, slip up to which a contact sticks [m/s, rad/s]
 NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
 CLOSE = 1e-5  #: residual from which velocities are those of the impulses, not those that the factors' solution gives,
 CLOSER = 1e-8  #: and behind a refined step
-ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
+LEAST_RESIDUAL = 4e-15  #: of the largest impulse: rounding, below which a residual cannot fall
 
 
 @sweep
@@ -37,9 +38,9 @@ def copy_rows(first, last, source, target):
 @kernel
 def apply_operator(P, b0, b1, c0, c1, x, y):
     """y = W x of an island."""
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
-    elif P.face[0] == BY_NODES:
+    elif P.form[0] == BY_NODES:
         apply_nodes(P, b0, b1, x, y)
     else:
         apply_bodies(P.blocks.start, P.bodies, P.work, b0, b1, c0, c1, x, y)
@@ -59,10 +60,10 @@ def evaluate(P, b0, b1, c0, c1, r):
 @kernel
 def _substitute(P, b0, b1, c0, c1, c, dr):
     """dr = (1 + G W)^-1 c with the factors at hand; may overwrite work.du, f and v."""
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         substitute_rows(P.factors, P.blocks.start[b0], P.blocks.start[b1], c, dr)
         return
-    if P.face[0] == BY_NODES:
+    if P.form[0] == BY_NODES:
         substitute_nodes(P, b0, b1, c, P.work.du)
     else:
         substitute_bodies(P.blocks.start, P.bodies, P.factors, b0, b1, c0, c1, c, P.work.v)
@@ -81,7 +82,7 @@ def attainable(P, first, last, tolerance):
         largest = max(largest, D[i] * r[i] * r[i])
         if r[i] != 0.0 or u[i] < -tolerance * np.sqrt(D[i]):
             least = min(least, D[i] / S[i])
-    return max(tolerance * np.sqrt(least), ROUNDING * np.sqrt(largest))
+    return max(tolerance * np.sqrt(least), LEAST_RESIDUAL * np.sqrt(largest))
 
 
 @kernel
@@ -121,10 +122,10 @@ def first_step(P, b0, b1, c0, c1, used):
     all that the other forces have changed.  Only a block without an impulse that stands still has no state.
     """
     k, r, first, last = P.work, P.r, P.blocks.start[b0], P.blocks.start[b1]
-    eps = FIRST_EPS if P.face[0] == BY_BODIES else GUESS_EPS
+    eps = FIRST_EPS if P.form[0] == BY_BODIES else GUESS_EPS
     for b in range(b0, b1):
         n = P.blocks.start[b]
-        has_state = r[n] != 0.0 or abs(k.before[n]) > STILL * P.unit[SPEED]
+        has_state = r[n] != 0.0 or abs(k.before[n]) > STANDING * P.unit[SPEED]
         copy_rows(n, P.blocks.start[b + 1], k.before if has_state else P.u, k.w)
     linearise(P.blocks, r, k.w, eps, RHO, b0, b1, k.c, k.G)
     for i in range(first, last):
@@ -140,9 +141,9 @@ def take_step(P, b0, b1, c0, c1, eps, used):
     k = P.work
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         good = factor_rows(P.blocks, P.W, P.source, b0, b1, k.G, P.factors)
-    elif P.face[0] == BY_NODES:
+    elif P.form[0] == BY_NODES:
         good = factor_nodes(P, b0, b1)
     else:
         good = factor_bodies(P.blocks, P.bodies, k.G, P.factors, used, b0, b1, c0, c1)
@@ -162,7 +163,7 @@ def take_step(P, b0, b1, c0, c1, eps, used):
     for i in range(first, last):
         r[i] += dr[i]
         u[i] += du[i]
-    if P.face[0] != BY_ROWS:
+    if P.form[0] != BY_ROWS:
         now = residual(P.blocks, r, u, b0, b1)
         if now > (CLOSER if refined else CLOSE) * P.unit[RESIDUAL]:
             return now

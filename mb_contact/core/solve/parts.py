@@ -29,7 +29,7 @@ def pose_part(P, island, tolerance):
     P.r and P.u are impulses and velocities of the island; in the part's rows P.u is overwritten.
     """
     blocks, chosen = P.blocks, P.work.c  # of a block at its first row: 1 in the part, else 0
-    b0, b1, part, by_bodies = P.island[island], P.island[island + 1], P.count[ISLANDS], P.face[0] == BY_BODIES
+    b0, b1, part, by_bodies = P.island[island], P.island[island + 1], P.count[ISLANDS], P.form[0] == BY_BODIES
     if by_bodies:
         _choose_neighbours(P, island, tolerance, chosen)
     else:
@@ -45,10 +45,10 @@ def pose_part(P, island, tolerance):
         return False
     P.island[part + 1] = end
     if by_bodies:
-        _copy_pieces(P, part, P.bodies.first_piece[island], P.bodies.first_piece[island + 1])
+        _copy_tiles(P, part, P.bodies.first_tile[island], P.bodies.first_tile[island + 1])
     first, last = blocks.start[P.island[part]], blocks.start[end]
     copy_rows(first, last, P.u, P.q)
-    apply_operator(P, P.island[part], end, P.bodies.first_piece[part], P.bodies.first_piece[part + 1], P.r, P.u)
+    apply_operator(P, P.island[part], end, P.bodies.first_tile[part], P.bodies.first_tile[part + 1], P.r, P.u)
     for i in range(first, last):
         P.q[i] -= P.u[i]
     return True
@@ -70,21 +70,21 @@ def _choose_acting(P, b0, b1, tolerance, chosen):
 def _choose_neighbours(P, island, tolerance, chosen):
     """All blocks of the bodies whose contacts are not solved."""
     blocks, bodies = P.blocks, P.bodies
-    marked = P.factors.degree  # pieces: 1 with a contact that is not solved, later 2 of a tree that the part touches
+    marked = P.factors.degree  # tiles: 1 with a contact that is not solved, later 2 of a tree that the part touches
     b0, b1, largest = P.island[island], P.island[island + 1], 0.0
     for b in range(b0, b1):
         now = residual(blocks, P.r, P.u, b, b + 1)
         chosen[blocks.start[b]], largest = now, max(largest, now)
-    for c in range(bodies.first_piece[island], bodies.first_piece[island + 1]):
-        marked[bodies.pieces[c]] = 0
+    for c in range(bodies.first_tile[island], bodies.first_tile[island + 1]):
+        marked[bodies.tiles[c]] = 0
     for b in range(b0, b1):
         if chosen[blocks.start[b]] > max(tolerance, WORST * largest):
             for e in range(bodies.entry[b], bodies.entry[b + 1]):
-                marked[bodies.piece[e]] = 1
+                marked[bodies.tile[e]] = 1
     for b in range(b0, b1):
         chosen[blocks.start[b]] = 0.0
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            if marked[bodies.piece[e]] == 1:
+            if marked[bodies.tile[e]] == 1:
                 chosen[blocks.start[b]] = 1.0
 
 
@@ -94,7 +94,7 @@ def _copy_block(P, b, to, by_bodies):
     blocks, bodies = P.blocks, P.bodies
     i, n, entry = blocks.start[to], blocks.start[b + 1] - blocks.start[b], bodies.entry[to]
     entries = bodies.entry[b + 1] - bodies.entry[b] if by_bodies else 0
-    if i + n > P.r.shape[0] or entry + entries > bodies.piece.shape[0]:
+    if i + n > P.r.shape[0] or entry + entries > bodies.tile.shape[0]:
         return False
     blocks.kind[to], blocks.n_f[to] = blocks.kind[b], blocks.n_f[b]
     for a in range(n):
@@ -104,24 +104,24 @@ def _copy_block(P, b, to, by_bodies):
         P.work.before[i + a], P.source[i + a], P.origin[i + a] = P.work.before[k], P.source[k], k
     for e in range(entries):
         k = bodies.entry[b] + e
-        bodies.piece[entry + e], bodies.at[entry + e] = bodies.piece[k], bodies.at[k]
+        bodies.tile[entry + e], bodies.at[entry + e] = bodies.tile[k], bodies.at[k]
     blocks.start[to + 1], bodies.entry[to + 1] = i + n, entry + entries
     return True
 
 
 @sweep
-def _copy_pieces(P, part, c0, c1):
-    """Append the pieces of all trees that the part touches."""
-    bodies, marked, end = P.bodies, P.factors.degree, P.bodies.first_piece[part]
+def _copy_tiles(P, part, c0, c1):
+    """Append the tiles of all trees that the part touches."""
+    bodies, marked, end = P.bodies, P.factors.degree, P.bodies.first_tile[part]
     for e in range(bodies.entry[P.island[part]], bodies.entry[P.island[part + 1]]):
-        t = bodies.tree_of[bodies.piece[e]]
+        t = bodies.tree_of[bodies.tile[e]]
         for c in range(bodies.tree[t], bodies.tree[t + 1]):
             marked[c] = 2
     for c in range(c0, c1):
-        if marked[bodies.pieces[c]] == 2:
-            bodies.pieces[end] = bodies.pieces[c]
+        if marked[bodies.tiles[c]] == 2:
+            bodies.tiles[end] = bodies.tiles[c]
             end += 1
-    bodies.first_piece[part + 1] = end
+    bodies.first_tile[part + 1] = end
 
 
 @sweep

@@ -26,7 +26,8 @@ from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, pivot
 from mb_contact.core.solve.laws import friction_group, group_point
 from mb_contact.core.solve.newton_step import apply_operator, copy_rows, evaluate
-from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, RESIDUAL, UNILATERAL, UNKNOWNS
+from mb_contact.core.solve.system import RESIDUAL, UNKNOWNS
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, UNILATERAL
 
 DIRECTIONS, FEWER = 8, 4  #: vertices of a polygon, and where that is too much
 PIVOTS = 1.5  #: at most so many for each unknown

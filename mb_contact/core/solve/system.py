@@ -5,9 +5,9 @@
 
     u = W r + q,    W = J M^-1 J*,    and (r, u) of each block fulfil the law of its kind (``laws.py``).
 
-By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies, with rows of loops and
-gears eliminated; by bodies it is J and M in pieces of six velocities: a free body is one piece, a robot as many as its
-degrees of freedom fill.  Impulses are in N s (N m s), velocities in m/s (rad/s).
+By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies; by bodies it is J and
+M in tiles of six velocities: a free body is one tile, a robot as many as its degrees of freedom fill.  Impulses are
+in N s (N m s), velocities in m/s (rad/s).
 """
 
 from __future__ import annotations
@@ -19,19 +19,13 @@ import numpy as np
 from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Integers32, Reals, allocate
 
-EQUALITY = 0  #: u + mu r = 0, mu a softness
-UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0
-BOX = 2  #: |r| <= mu, u against r where it is at the bound, 0 within
-CONTACT = 3  #: a UNILATERAL normal, then friction: two tangents, torsion, two rows of rolling, each group against r_n
-
-BY_ROWS = 0  #: faces of the operator
+BY_ROWS = 0  #: forms of the operator
 BY_BODIES = 1
 BY_NODES = 2
 
-PIECE = 6  #: velocities in a piece
+TILE = 6  #: velocities in a tile
 LARGEST_BLOCK = 6  #: rows of a contact with torsion and rolling
-COORDINATES = 48  #: most of the nodes BY_NODES,
-FREEDOMS = 96  #: most degrees of freedom there, and most rows that are eliminated
+COORDINATES = 48  #: most of the nodes BY_NODES
 UNKNOWNS = 320  #: most of an island's polyhedral problem
 
 BLOCKS = 0  #: entries of System.count
@@ -55,20 +49,20 @@ class Blocks(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """J and M; E entries of J over C pieces of T trees.  A row touches its block's pieces only."""
+    """J and M; E entries of J over C tiles of T trees.  A row touches its block's tiles only."""
 
     entry: Annotated[Integers, "B + 1"]  #: first entry of a block
-    piece: Annotated[Integers, "2 * E"]  #: of the entries of J, and once more of those that a part of an island has
+    tile: Annotated[Integers, "2 * E"]  #: of the entries of J, and once more of those that a part of an island has
     at: Annotated[Integers, "2 * E"]  #: first row of an entry in J
     J: Annotated[Reals, "3 * E", 6]  #: for each entry a row for each row of its block
-    tree: Annotated[Integers, "T + 1"]  #: first piece of a tree
+    tree: Annotated[Integers, "T + 1"]  #: first tile of a tree
     tree_of: Annotated[Integers, "C"]
-    place: Annotated[Integers, "N"]  #: of each velocity among the pieces' 6 C
+    place: Annotated[Integers, "N"]  #: of each velocity among the tiles' 6 C
     mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and U_inv
-    M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole pieces with ones
+    M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole tiles with ones
     U_inv: Annotated[Reals, "masses"]  #: upper triangular, M = U U*
-    pieces: Annotated[Integers, "2 * C"]  #: the islands' pieces, one island after the other, and those of a part
-    first_piece: Annotated[Integers, "B + 1"]
+    tiles: Annotated[Integers, "2 * C"]  #: the islands' tiles, one island after the other, and those of a part
+    first_tile: Annotated[Integers, "B + 1"]
 
 
 class Factors(NamedTuple):
@@ -77,11 +71,11 @@ class Factors(NamedTuple):
     A: Annotated[Reals, "dense", "dense"]
     scale: Annotated[Reals, "dense"]
     pivot: Annotated[Integers, "dense"]
-    order: Annotated[Integers, "C"]  #: pieces in the order of elimination
+    order: Annotated[Integers, "C"]  #: tiles in the order of elimination
     rank: Annotated[Integers, "C"]
     degree: Annotated[Integers, "C"]
     slot: Annotated[Integers32, "C", "C"]  #: block of the factors, -1 where there is none
-    later: Annotated[Integers, "fill"]  #: later neighbours of each piece in the order
+    later: Annotated[Integers, "fill"]  #: later neighbours of each tile in the order
     first: Annotated[Integers, "C + 1"]  #: first of them
     L: Annotated[Reals, "fill", 36]  #: blocks of the factors
     until: Annotated[Integers32, "fill"]  #: end of the products that a block is reduced by,
@@ -103,17 +97,14 @@ class Dictionary(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """One island by its touched nodes: W = A Omega A* (``by_nodes.py``), rows of loops and gears eliminated.
+    """One island by its touched nodes: W = A Omega A* (``by_nodes.py``).
 
-    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates (and eight to spare), D
-    degrees of freedom, of which the ``pivot`` ones follow the ``free`` ones by the eliminated rows: v_p = X v_f + d.
+    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates, and eight to spare.
     """
 
-    #: coordinates, blocks that are left, degrees of freedom, followers, eliminated rows, rows that nearly followed
-    info: Annotated[Integers, 6]
+    count: Annotated[Integers, 1]  #: coordinates
     node: Annotated[Integers, "bodies"]  #: first coordinate of a body, -1 where it is no node
     joint: Annotated[Integers, "N"]  #: coordinate of a degree of freedom, or -1
-    local: Annotated[Integers, "N"]  #: number of a degree of freedom in the island
     at: Annotated[Integers, "nR", 2]  #: first coordinates of a row's nodes, -1 for none
     A: Annotated[Reals, 2, "nR", 6]  #: for either node
     Omega: Annotated[Reals, "K", "K"]
@@ -124,24 +115,6 @@ class Nodes(NamedTuple):
     order: Annotated[Integers, "K"]
     t: Annotated[Reals, "K"]
     s: Annotated[Reals, "K"]
-    J: Annotated[Reals, "D", "K"]  #: transposed: velocities of the nodes by degrees of freedom
-    Z: Annotated[Reals, "D", "K4", 4]  #: L^-1 of that by the free ones
-    M: Annotated[Reals, "D", "D"]
-    ME: Annotated[Reals, "D", "D"]
-    L: Annotated[Reals, "D", "D"]  #: Cholesky factor of the mass matrix of the free ones
-    G: Annotated[Reals, "D", "D"]  #: eliminated rows, in reduced echelon form
-    B: Annotated[Reals, "D", "D"]  #: by which combinations of them
-    X: Annotated[Reals, "D", "D"]
-    pivot: Annotated[Integers, "D"]
-    free: Annotated[Integers, "D"]
-    follows: Annotated[Integers, "D"]
-    window: Annotated[Integers, "D", 4]  #: columns of G, at last of X, and then of B beyond which a row is zero
-    gone: Annotated[Integers, "D"]  #: of each row that nearly followed: which it is, -1 if it did not in the end
-    delta: Annotated[Reals, "D"]  #: what the eliminated rows alone change of the velocities
-    y: Annotated[Reals, "D"]
-    f: Annotated[Reals, "D"]
-    asked: Annotated[Reals, "nR"]  #: velocities q of the caller's rows
-    warm: Annotated[Reals, "nR"]  #: impulses at the start
 
 
 class Vectors(NamedTuple):
@@ -156,10 +129,10 @@ class Vectors(NamedTuple):
     before: Annotated[Reals, "R"]  #: velocities of the rows at the start of the step, with their offsets
     anchor: Annotated[Reals, "R"]  #: impulses that the anchored problem is drawn to
     best: Annotated[Reals, "R"]
-    kept: Annotated[Reals, "R"]  #: the best of all starts
+    kept: Annotated[Reals, "R"]  #: the best of all starts; BY_NODES the first start
     zero: Annotated[Reals, "R"]
-    f: Annotated[Reals, "6 * C"]  #: impulses on the pieces
-    v: Annotated[Reals, "6 * C"]  #: velocities of the pieces
+    f: Annotated[Reals, "6 * C"]  #: impulses on the tiles
+    v: Annotated[Reals, "6 * C"]  #: velocities of the tiles
     own: Annotated[Reals, "B", LARGEST_BLOCK, LARGEST_BLOCK]  #: W_bb of the blocks
 
 
@@ -175,7 +148,7 @@ class System(NamedTuple):
     r: Annotated[Reals, "R"]
     u: Annotated[Reals, "R"]
     island: Annotated[Integers, "B + 1"]  #: first block of an island
-    face: Annotated[Integers, 1]  #: BY_ROWS, BY_BODIES or BY_NODES
+    form: Annotated[Integers, 1]  #: BY_ROWS, BY_BODIES or BY_NODES
     W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
     tied: Annotated[Integers, 1]  #: rows that follow from equality rows (``dependent.py``), only BY_ROWS
     follower: Annotated[Integers, "R"]  #: 1 of such a row
@@ -208,16 +181,16 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False
     trees : int64 (T,)
         Pieces of each tree.
     place : int64 (N,)
-        Where each velocity stands among the pieces' velocities.
+        Where each velocity stands among the tiles' velocities.
     """
     tree = np.concatenate(([0], np.cumsum(trees))).astype(np.int64)
-    at = np.concatenate(([0], np.cumsum((PIECE * np.asarray(trees)) ** 2))).astype(np.int64)
+    at = np.concatenate(([0], np.cumsum((TILE * np.asarray(trees)) ** 2))).astype(np.int64)
     size = {"R": rows, "B": blocks, "E": entries, "C": int(tree[-1]), "dense": dense, "masses": int(at[-1])}
     size["F"] = dense if ties else 0
     tree_of = np.repeat(np.arange(len(trees)), trees)
     more = {"bodies": bodies, "N": len(place) if bodies else 0, "nR": rows if bodies else 0}
     fours = (COORDINATES + 8) // 4 if bodies else 0
-    more |= {"K": 4 * fours, "K4": fours, "D": FREEDOMS if bodies else 0}
+    more |= {"K": 4 * fours, "K4": fours}
     Omega = np.zeros((4 * fours, fours, 4))
     more |= {"Omega": Omega.reshape(4 * fours, 4 * fours), "fours": Omega}
     parts = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
@@ -228,10 +201,10 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False
     )  # fmt: skip
 
 
-def make_factors(dense, pieces, blocks, products):
-    """For dense matrices of so many rows, and sparse ones of so many pieces, blocks and products besides the least."""
-    least = 16 * pieces + 16
-    return allocate(Factors, dense=dense, C=pieces, fill=blocks + least, terms=products + least)
+def make_factors(dense, tiles, blocks, products):
+    """For dense matrices of so many rows, and sparse ones of so many tiles, blocks and products besides the least."""
+    least = 16 * tiles + 16
+    return allocate(Factors, dense=dense, C=tiles, fill=blocks + least, terms=products + least)
 
 
 def spread_rows(count):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows, drafted blocks, free velocities and warm impulses of a step."""
+"""Rows and their laws, free velocities and warm impulses of a step."""
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
@@ -25,7 +25,7 @@ from mb_contact.core.handle import (
     UNIT_LENGTH,
 )
 from mb_contact.core.jit import kernel
-from mb_contact.core.solve.draft import HALVES, draft_contacts
+from mb_contact.core.solve.friction import HALVES, contact_laws
 from mb_contact.core.step.exchange import start_again
 from mb_contact.core.step.need import ROUND
 from mb_contact.core.step.problem import rows_in_use
@@ -35,7 +35,12 @@ from mb_contact.types import RUB, UPPER
 
 @kernel
 def assemble(h):
-    """Rows, drafted blocks, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step."""
+    """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
+
+    Reads: bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop, memory,
+    need, q, rows, settings, sleep, sol, tree, v, work.
+    Writes: bil, forest, frames, friction, hinges, loop, rows, sol.
+    """
     dt = h.settings[DT]
     push_rate = h.settings[PUSH_RATE]
     push_speed = h.settings[PUSH_SPEED]
@@ -43,26 +48,24 @@ def assemble(h):
     turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
     if has_sleepers(h):
         hold_frames(h)
-    contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows, h.blocks)
-    limit_rows(
-        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.blocks
-    )
+    contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows)
+    limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows)
     _shift_offsets(h, dt, push_rate)
     if h.hinges.body.shape[0] > 0:
-        hinge_limits(h.hinges, h.kin, h.v, h.work.v_free, dt, push_rate, push_speed, h.rows, h.blocks)
-    moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.blocks, h.friction.extra)
+        hinge_limits(h.hinges, h.kin, h.v, h.work.v_free, dt, push_rate, push_speed, h.rows)
+    moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.friction.extra)
     rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.blocks.rows[0], h.rows, h.loop, h.bil
+        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.rows.end[0], h.rows, h.loop, h.bil
     )
     if h.drift[DRIVEN] != 0.0:
         drive_rows(h.kin, h.closures, h.gears, dt, rate, h.loop.error, h.rows, h.bil, h.sol.q)
-    bound_friction(h.tree, h.joints, h.closures, dt, h.bil)
+    bound_friction(h.tree, h.joints, h.closures, dt, h.rows, h.bil)
     if h.hinges.body.shape[0] > 0:
         hinge_forces(h.hinges, h.kin, h.v, dt, 0.5 * dt * h.friction.model[HALVES], h.rows, h.loop.error, h.bil)
-    draft_contacts(h.draft, h.contacts, h.friction, dt, h.settings[UNIT_LENGTH])
+    contact_laws(h.rows, h.contacts, h.friction, dt, h.settings[UNIT_LENGTH])
     for i in range(h.v.shape[0]):
-        h.draft.damping[i] = h.work.implicit[i]
+        h.forest.damping[i] = h.work.implicit[i]
     n_rows = rows_in_use(h)
     row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
     combine_velocities(h.sol.q, h.bil)
@@ -90,7 +93,7 @@ def _shift_offsets(h, dt, push_rate):
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
     level_offsets(h.contacts, dt / h.settings[UNIT_LENGTH], (1.0 - push_rate) / dt, h.settings[FACE_GAP], h.rows.offset)
-    for row in range(3 * h.contacts.count[0], h.blocks.rows[0]):
+    for row in range(3 * h.contacts.count[0], h.rows.end[0]):
         dof = h.rows.dof[row]
         if dof >= 0 and h.rows.bound[row] <= UPPER:
             h.rows.offset[row] -= h.rows.sign[row] * h.work.shift[dof] / dt

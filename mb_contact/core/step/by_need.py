@@ -40,7 +40,7 @@ from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.solve.draft import COULOMB, MODEL
+from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
 from mb_contact.core.step.need import (
     ASKED_FIRST,
@@ -95,6 +95,10 @@ from mb_contact.types import (
 @kernel
 def review(h):
     """OK where all contacts of the solved problem are needed; otherwise it has others, or an engine has to be asked.
+
+    Reads: art, bil, buffers, compliance, contacts, forest, frames, friction, geoms, hinges, joints, kin, memory, need,
+    q, rows, settings, sleep, sol, solver, system, tree, v, work.
+    Writes: art, bil, compliance, contacts, forest, hinges, need, rows, sol, system, work.
 
     Returns
     -------
@@ -176,6 +180,8 @@ def claim(h, marks, touching):
     """Let the pairs of the marked contacts (c,) that are more than ``touching`` apart be decided on by ``review``.
 
     Whether they meet is judged on ``work.v_next``, the motion without them.
+
+    Reads: contacts, geoms, kin, memory, need, settings.  Writes: need.
     """
     if h.need.rule[ON] == 0.0:
         return 0

@@ -11,10 +11,10 @@ from mb_contact.core.constraints.gear import combine_velocities, partner_impulse
 from mb_contact.core.constraints.rows import row_dot, row_impulses, row_velocities
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, ISLANDS, ROWS
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.workspace import GAIN, MOTION
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, GAIN, MOTION
 
 
 @kernel
@@ -23,6 +23,8 @@ def check_ray(h):
 
     Impulses d within their bounds that move nothing (u = J v + q then has u* d = q* d whatever v is) while q* d < 0:
     no velocity v has u in the dual cones, which would make u* d >= 0.
+
+    Reads: art, bil, kin, rows, sol, system, tree, work.  Writes: art, sol, work.
     """
     h.sol.proof[MOTION] = 0.0
     h.sol.proof[GAIN] = 0.0
@@ -87,10 +89,12 @@ def certify_step(h):
 
     W where there is one: beside a compliance of 1e-12 the sweep's rounding of 1e-11 m/s would count as 1e-5.  Where
     rows are tied W is not what they ask for.
+
+    Reads: art, bil, rows, sol, system, work.  Writes: bil, sol.
     """
     n_rows = rows_in_use(h)
     P = h.system
-    if P.count[BLOCKS] > 0 and P.face[0] == BY_ROWS and P.tied[0] == 0:
+    if P.count[BLOCKS] > 0 and P.form[0] == BY_ROWS and P.tied[0] == 0:
         fill(n_rows, h.sol.u, np.nan)
         for i in range(P.count[ISLANDS]):  # a gear's row has its partner's part already
             first, last = P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]

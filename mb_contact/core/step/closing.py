@@ -30,7 +30,7 @@ from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_energy
 from mb_contact.core.jit import REAL, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
-from mb_contact.core.solve.newton import TIGHT, solve_island
+from mb_contact.core.solve.newton import TIGHT, Goal, solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
 from mb_contact.core.step.problem import assemble_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
@@ -74,6 +74,8 @@ def refresh(h):
 
     Joints that follow others by a gear are put where these have them: their rows hold but for rounding; dependent
     coordinates and velocities of aggregates where their closures have them.
+
+    Reads: art, gears, gravity, joints, kin, q, tree, v.  Writes: art, kin, q, v, work.
     """
     follow(h.tree, h.gears, h.q, h.v)
     if h.art.aggregates.base.shape[0] > 0:
@@ -84,7 +86,10 @@ def refresh(h):
 
 @kernel
 def derive(h):
-    """``refresh`` of a state whose joints are where they belong."""
+    """``refresh`` of a state whose joints are where they belong.
+
+    Reads: gravity, joints, kin, q, tree, v.  Writes: kin, work.
+    """
     body_poses(h.tree, h.q, h.kin)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     body_inertias(h.tree, h.kin)
@@ -100,7 +105,7 @@ def derive(h):
 
 @kernel
 def keep_state(h):
-    """What the step starts from, for whoever asks about the last step."""
+    """What the step starts from, for whoever asks about the last step.  Reads: gravity, q, v.  Writes: work."""
     copy(h.q.shape[0], h.q, h.work.q_start)
     copy(h.v.shape[0], h.v, h.work.v_start)
     copy(3, h.gravity, h.work.gravity_start)
@@ -108,7 +113,10 @@ def keep_state(h):
 
 @kernel
 def refresh_closed(h):
-    """``refresh`` of a new state; where loops of an aggregate cannot be closed, the kept one again; a status."""
+    """``refresh`` of a new state; where loops of an aggregate cannot be closed, the kept one again; a status.
+
+    Reads: art, gears, gravity, joints, kin, q, tree, v, work.  Writes: art, kin, q, v, work.
+    """
     refresh(h)
     g = h.art.aggregates
     if g.base.shape[0] == 0 or widest_aggregate(g) <= LOST:
@@ -131,7 +139,10 @@ def follow(tree, gears, q, v):
 
 @on_demand(REAL)
 def closure_error(h):
-    """Largest closure error [m, rad] of the poses in ``h.kin``, with ``h.closing`` holding the rows."""
+    """Largest closure error [m, rad] of the poses in ``h.kin``, with ``h.closing`` holding the rows.
+
+    Reads: art, closing, closures, gears, kin, loop, q, tree.  Writes: closing, loop.
+    """
     c = h.closing
     fill(c.rows.touched.shape[0], c.rows.touched, 0)
     bilateral_rows(h.tree, h.kin, h.q, h.closures, c.nobody, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
@@ -146,11 +157,14 @@ def begin_closing(h):
 
 @kernel
 def newton_step(h):
-    """One Gauss-Newton step of q from the errors in ``h.loop``, shortened to STRIDE; the poses follow."""
+    """One Gauss-Newton step of q from the errors in ``h.loop``, shortened to STRIDE; the poses follow.
+
+    Reads: art, closing, compliance, forest, friction, kin, loop, q, tree, work.
+    Writes: art, closing, compliance, forest, kin, q, work.
+    """
     c = h.closing
     P = c.system
-    h.draft.count[0] = 0
-    assemble_system(h, P, c.rows, c.bil, 0, True)
+    assemble_system(h, P, c.rows, c.bil, True)
     n_rows = c.bil.info[COUNT] + c.bil.info[GEARS]
     for i in range(n_rows):
         c.r[i] = 0.0
@@ -159,7 +173,7 @@ def newton_step(h):
     for i in range(P.count[ISLANDS]):
         for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
             P.r[row] = 0.0
-        solve_island(P, i, 0, 0, TOLERANCE, TIGHT, False, BUDGET, BUDGET, True, True)
+        solve_island(P, i, Goal(TOLERANCE, TIGHT, False, True, True), BUDGET)
     for i in range(P.count[ROWS]):
         c.r[P.source[i]] = P.r[i]
     partner_impulses(c.r, c.bil)

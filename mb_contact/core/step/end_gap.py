@@ -20,12 +20,15 @@ from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_M
 from mb_contact.types import SHAPE_PLANE, WORLD
 
 ROUNDED = 1e-9  #: overlap up to which nothing is named [m]
-STILL = 1e-6  #: relative motion in a step up to which its second order is below rounding [m]
+SMALL_MOTION = 1e-6  #: relative motion in a step up to which its second order is below rounding [m]
 
 
 @kernel
 def measure_end(h):
-    """The numbers of the step that ``by_need.py`` and the new poses tell, into ``work.record``."""
+    """The numbers of the step that ``by_need.py`` and the new poses tell, into ``work.record``.
+
+    Reads: buffers, contacts, geoms, kin, need, rows, settings, sol, work.  Writes: need, work.
+    """
     out, need, contacts = h.work.record, h.need, h.contacts
     out[PAIRS_MET], out[PAIRS_PASSED], out[PAIRS_HELD] = need.told[0], need.told[1], need.told[2]
     out[END_GAP], out[DEEPEST_PAIR] = math.inf, -1.0
@@ -55,7 +58,7 @@ def _hardly_moves(h, first, last):
     for i in range(first, last):
         change = dt * (h.sol.u[3 * i] - h.rows.offset[3 * i])
         moved = max(abs(change), dt * max(abs(h.sol.u[3 * i + 1]), abs(h.sol.u[3 * i + 2])))
-        if moved > STILL * unit or h.contacts.gap[i] + change < -ROUNDED * unit:
+        if moved > SMALL_MOTION * unit or h.contacts.gap[i] + change < -ROUNDED * unit:
             return False, least
         least = min(least, h.contacts.gap[i] + change)
     return True, least

@@ -5,8 +5,21 @@
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.jit import kernel, part
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.frames import frame_poses
+from mb_contact.core.tree.spatial import (
+    between,
+    cross,
+    linear,
+    matrix,
+    put_spatial,
+    transposed,
+    turned,
+    vector,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.core.workspace import (
+    BOX,
     CONTACTS,
     DAMPING,
     EFFORTS,
@@ -65,8 +78,27 @@ def add_impulse(contacts, impulse, i, origin, k, sign, total, g):
     total[g, 5] += fz
 
 
+@kernel
+def link_impulses(h, pairs, body, R_frame, p_frame, R, p, total):
+    """Impulses (l, 6) on links, in their axes about their origins: those of geometries are about their bodies' origins.
+
+    ``pairs`` (k, 2): a geometry, and the link that it belongs to.
+    """
+    kin, impulse = h.kin, h.work.geom_impulse
+    frame_poses(kin, body, R_frame, p_frame, R, p)
+    total[:] = 0.0
+    for i in range(pairs.shape[0]):
+        for a in range(6):
+            total[pairs[i, 1], a] += impulse[pairs[i, 0], a]
+    for i in range(body.shape[0]):
+        r = between(p, i, kin.p, body[i]) if body[i] >= 0 else vector(p, i)
+        back, force = transposed(matrix(R, i)), linear(total, i)
+        moment = vector_sum(vector(total, i), -1.0, vector_product(r, force))
+        put_spatial(total, i, turned(back, moment) + turned(back, force))
+
+
 @part
-def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, ahead, work):
+def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, work):
     """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity, that of the rows at the
@@ -82,7 +114,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, 
         work.work_terms[EFFORTS] += work.effort[i] * mean
         work.work_terms[DAMPING] += passive * mean
     n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
-    for r in range(blocks.rows[0]):
+    for r in range(rows.end[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         if r < 3 * contacts:
             mean += 0.5 * ahead[r // 3, r % 3]
@@ -101,9 +133,9 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, 
         work.work_terms[LOOPS] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         i = r - bil.info[FIRST]
         driven = i >= bil.info[COUNT] - bil.info[GEARS] and bil.ratio[i] == 0.0
-        if rows.dof[r] >= 0 and (bil.bound[i] > 0.0 or driven):
+        if rows.dof[r] >= 0 and (rows.law[r] == BOX or driven):
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
-    _contact_energy(rows, blocks.rows[0], sol, contacts, work.row_bias, work.contact_energy)
+    _contact_energy(rows, rows.end[0], sol, contacts, work.row_bias, work.contact_energy)
 
 
 @kernel

@@ -5,10 +5,10 @@
 
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.contact import normal_velocity
+from mb_contact.core.constraints.contact import copy_contact, normal_velocity
 from mb_contact.core.handle import TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
-from mb_contact.core.solve.draft import COULOMB, MODEL
+from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.need import (
     CAME,
     COUNT,
@@ -32,10 +32,6 @@ from mb_contact.core.step.need import (
 from mb_contact.core.step.problem import STEP, rows_in_use, solve, start
 from mb_contact.core.step.step import settle
 from mb_contact.core.tree.kinematics import body_velocities
-from mb_contact.core.tree.spatial import (
-    put_vector,
-    vector,
-)
 from mb_contact.types import (
     CONTACTS_CHANGED,
     OK,
@@ -45,7 +41,10 @@ from mb_contact.types import (
 
 @kernel
 def exchange(h):
-    """The contacts of the step as its pairs have been decided on; CONTACTS_CHANGED or TOO_MANY_CONTACTS."""
+    """The contacts of the step as its pairs have been decided on; CONTACTS_CHANGED or TOO_MANY_CONTACTS.
+
+    Reads: contacts, geoms, kin, need, sol, tree, work.  Writes: contacts, need, work.
+    """
     need, contacts, work = h.need, h.contacts, h.work
     info = need.info
     _begin_round(h)
@@ -98,6 +97,10 @@ def leave_out(h):
     """The posed problem once more, its pairs that are left out kept open; False where all has to be posed anew.
 
     That costs a third of posing it without them, and tells the same motion.
+
+    Reads: art, bil, compliance, contacts, forest, friction, hinges, joints, kin, memory, need, q, rows, settings,
+    sleep, sol, solver, system, tree, v, work.
+    Writes: art, bil, compliance, forest, hinges, need, rows, sol, system, work.
     """
     need = h.need
     info, changes = need.info, False
@@ -119,11 +122,10 @@ def leave_out(h):
         if verdict_on(need, h.contacts.pair[i]) == OUT:
             h.sol.q[3 * i] += OPEN * fastest
             h.rows.offset[3 * i] += OPEN * fastest
-    for b in range(h.draft.count[0]):
-        row = h.draft.row[b, 0]
-        if row < 3 * h.contacts.count[0] and verdict_on(need, h.contacts.pair[row // 3]) == OUT:
-            for a in range(h.draft.size[b]):
-                h.sol.r[h.draft.row[b, a]] = 0.0
+            row = 3 * i
+            while row >= 0:
+                h.sol.r[row] = 0.0
+                row = h.rows.next[row]
     start(h)
     return solve(h, STEP) == OK and settle(h) == OK
 
@@ -154,7 +156,7 @@ def _met_of(need, pair):
 
 @kernel
 def start_again(h):
-    """Warm impulses of a further round: those of the first solution."""
+    """Warm impulses of a further round: those of the first solution.  Reads: contacts, need.  Writes: sol."""
     before, j = h.need.before, 0
     count = before.count[0]
     for i in range(h.contacts.count[0]):
@@ -202,11 +204,7 @@ def _find_now(need, pair, feature, first):
 def _copy_contacts(source, first, last, target, at):
     """Contacts ``first`` to ``last`` of a source to the place ``at`` of the target."""
     for i in range(first, last):
-        j = at + i - first
-        target.pair[j], target.feature[j], target.gap[j] = source.pair[i], source.feature[i], source.gap[i]
-        put_vector(target.point, j, vector(source.point, i))
-        put_vector(target.normal, j, vector(source.normal, i))
-        put_vector(target.spread, j, vector(source.spread, i))
+        copy_contact(source, i, target, at + i - first)
 
 
 @kernel
@@ -215,6 +213,6 @@ def forget(met, pair):
     kept = 0
     for i in range(met.count[0]):
         if met.pair[i] != pair:
-            _copy_contacts(met, i, i + 1, met, kept)
+            copy_contact(met, i, met, kept)
             kept += 1
     met.count[0] = kept

@@ -77,7 +77,7 @@ class Need(NamedTuple):
 
 @kernel
 def begin_review(h):
-    """Nothing is decided about the contacts of a new step."""
+    """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
     fill(10, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
@@ -86,7 +86,7 @@ def begin_review(h):
 
 @kernel
 def put_pair(h, pair, verdict, contact):
-    """Add a pair to those under review."""
+    """Add a pair to those under review.  Reads: need.  Writes: need."""
     need = h.need
     k = need.info[COUNT]
     need.pair[k], need.verdict[k], need.first[k], need.part[k] = pair, verdict, contact, OF_START

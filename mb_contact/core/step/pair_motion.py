@@ -41,7 +41,10 @@ from mb_contact.types import (
 
 @kernel
 def first_look(h, k):
-    """Put the shapes of a pair where its first query is: pushed together, or at the start of their motion."""
+    """Put the shapes of a pair where its first query is: pushed together, or at the start of their motion.
+
+    Reads: buffers, contacts, geoms, need.  Writes: need.
+    """
     need, b = h.need, h.buffers
     pair, poses = need.pair[k], need.poses
     for side in range(2):
@@ -124,6 +127,8 @@ def meet(h, k):
 
     Only who strikes has a point for each body: an impulse for the whole step at two points would not keep the angular
     momentum of the positions that it starts from.
+
+    Reads: buffers, geoms, need.  Writes: need.
     """
     need, pair, t = h.need, h.need.pair[k], h.need.motion.time[0]
     b, found, met = need.poses, need.found, need.met

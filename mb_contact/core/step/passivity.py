@@ -23,7 +23,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.jit import kernel
-from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.step.closing import refresh
 from mb_contact.core.tree.inverse_dynamics import body_kinetic_energy
 from mb_contact.core.tree.modal_dynamics import modal_rate_energy, modal_rate_momentum
@@ -47,13 +47,17 @@ CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 
 @kernel
 def remove_gain(h, gain):
-    """Take a gain [J] of the whole motion out of what turns; returns the energy that was removed [J]."""
+    """Take a gain [J] of the whole motion out of what turns; returns the energy that was removed [J].
+
+    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, sol, tree, v, work.
+    Writes: art, forest, kin, q, v, work.
+    """
     work = h.work
     _measure_groups(h)
     total = 0.0
-    for t in range(h.draft.leader.shape[0]):
+    for t in range(h.forest.leader.shape[0]):
         total += work.group_energy[t] * work.group_turn[t]
-    for t in range(h.draft.leader.shape[0]):
+    for t in range(h.forest.leader.shape[0]):
         share = work.group_energy[t] * work.group_turn[t] / total if total > 0.0 else 0.0
         work.group_gain[t] = gain * share
     return _slow_groups(h)
@@ -63,14 +67,12 @@ def remove_gain(h, gain):
 def remove_contact_gains(h, contact_work):
     """Take what contacts have added to each group out of it again; returns the energy that was removed [J].
 
-    Parameters
-    ----------
-    contact_work : numpy.ndarray
-        (n,): work of contacts and loops on each tree, at its root body [J].
+    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, settings, sol, tree, v, work.
+    Writes: art, forest, kin, q, v, work.
     """
     work = h.work
-    fill(h.draft.leader.shape[0], work.group_gain, 0.0)
-    fill(h.draft.leader.shape[0], work.group_push, 0.0)
+    fill(h.forest.leader.shape[0], work.group_gain, 0.0)
+    fill(h.forest.leader.shape[0], work.group_push, 0.0)
     for k in range(h.tree.parent.shape[0]):
         if h.tree.root[k] == k:
             work.group_gain[_group_of(h, k)] += contact_work[k]
@@ -80,7 +82,7 @@ def remove_contact_gains(h, contact_work):
         if k >= 0:
             work.group_push[_group_of(h, k)] += pushed
     _measure_groups(h)
-    for t in range(h.draft.leader.shape[0]):
+    for t in range(h.forest.leader.shape[0]):
         gain = work.group_gain[t]
         if LIGHT * work.group_energy[t] < gain < HEAVY * work.group_energy[t]:
             work.contact_energy[LIFTED] += min(gain, work.group_push[t])
@@ -93,14 +95,14 @@ def remove_contact_gains(h, contact_work):
 @kernel
 def _group_of(h, k):
     """Number of body k's group."""
-    return leader_of(h.draft.leader, h.draft.tree[k])
+    return leader_of(h.forest.leader, h.forest.tree[k])
 
 
 @kernel
 def _measure_groups(h):
     """Of each group: kinetic energy, about the centre of mass where it is not held; its velocity; w_max^2."""
     work = h.work
-    groups = h.draft.leader.shape[0]
+    groups = h.forest.leader.shape[0]
     fill(groups, work.group_energy, 0.0)
     fill(groups, work.group_turn, 0.0)
     fill(groups, work.group_mass, 0.0)
@@ -149,7 +151,7 @@ def _slow_groups(h):
     """Slow down each group until it has lost its gain; returns the energy that was removed [J]."""
     work = h.work
     any_gain = False
-    for t in range(h.draft.leader.shape[0]):
+    for t in range(h.forest.leader.shape[0]):
         gain, energy = work.group_gain[t], work.group_energy[t]
         any_gain = any_gain or gain > 0.0
         work.group_gain[t] = np.sqrt(max(1.0 - gain / energy, SLOWEST * SLOWEST)) if energy > 0.0 else 1.0

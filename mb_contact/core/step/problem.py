@@ -3,7 +3,7 @@
 
 """From rows to impulses, shared by steps, impacts and the closing of loops.
 
-Each of them poses its rows, drafts the blocks of its contacts and writes free velocities and warm impulses; then
+Each of them poses its rows, says which laws they have and writes free velocities and warm impulses; then
 ``assemble_problem`` and ``solve`` are called, and it goes on with the impulses.
 """
 
@@ -17,30 +17,34 @@ from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.assemble import (
     assemble_by_bodies,
     assemble_by_rows,
-    choose_face,
+    choose_form,
+    free_immobile,
     set_scales,
     set_velocities,
     try_by_nodes,
 )
 from mb_contact.core.solve.dependent import tie_rows
-from mb_contact.core.solve.draft import draft_joints, sort_islands
-from mb_contact.core.solve.elimination import eliminated_impulses
-from mb_contact.core.solve.newton import EVEN, NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
-from mb_contact.core.solve.search import first_share, is_large, search
-from mb_contact.core.solve.system import (
-    BLOCKS,
-    BY_BODIES,
-    BY_NODES,
-    BY_ROWS,
-    CONTACT,
-    ISLANDS,
-    MASSES,
-    ROWS,
-    UNILATERAL,
+from mb_contact.core.solve.friction import DIRECTIONS
+from mb_contact.core.solve.islands import sort_islands
+from mb_contact.core.solve.newton import (
+    EVEN,
+    NO_MOTION,
+    OVER_BUDGET,
+    SETTLED,
+    SOLVED,
+    TIGHT,
+    TOO_LARGE,
+    Goal,
+    anew,
+    solve_island,
+    without_rays,
 )
+from mb_contact.core.solve.newton_step import copy_rows
+from mb_contact.core.solve.search import first_share, is_large, search
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
 from mb_contact.core.step.need import ROUND
-from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
-from mb_contact.core.workspace import ITERATIONS, STAGE
+from mb_contact.core.step.sleep import has_sleepers, is_nearly_at_rest, sleeps
+from mb_contact.core.workspace import CONTACT, ITERATIONS, STAGE, UNILATERAL
 from mb_contact.types import (
     OK,
     SOLVER_LEVELLED,
@@ -55,8 +59,8 @@ from mb_contact.types import (
 
 STEP, IMPACT, AGAIN = range(3)  #: what a problem is solved for
 NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed otherwise
-QUIET = 1e-3  # part of the tolerance that an island at rest is solved to, in so many Newton steps:
-QUIET_BUDGET = 40
+REST = 1e-3  # part of the tolerance that an island at rest is solved to, in so many Newton steps:
+REST_BUDGET = 40
 TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 
@@ -64,8 +68,11 @@ TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 def assemble_problem(h):
     """Blocks, islands, operator, scales, velocities and start of ``h.system``; returns a status.
 
-    ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.blocks`` and ``h.bil`` all rows, ``h.art`` the
-    articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
+    ``h.rows`` and ``h.bil`` hold all rows, ``h.art`` the articulated inertias, ``h.sol.q`` free velocities and
+    ``h.sol.r`` impulses to start from.
+
+    Reads: art, bil, compliance, forest, friction, kin, rows, sol, solver, system, tree.
+    Writes: art, compliance, forest, rows, sol, system.
     """
     for i in range(rows_in_use(h)):
         h.sol.ray[i] = 0.0
@@ -74,7 +81,7 @@ def assemble_problem(h):
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0
-    status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], only_rows)
+    status = assemble_system(h, h.system, h.rows, h.bil, only_rows)
     for i in range(h.system.count[ROWS]):
         h.system.follower[i] = 0
     if status == OK and ties:
@@ -85,40 +92,33 @@ def assemble_problem(h):
 
 
 @kernel
-def assemble_system(h, P, rows, bil, blocks, only_rows):
+def assemble_system(h, P, rows, bil, only_rows):
     """Blocks, islands, operator and scales of the system P; returns a status.
+
+    Reads: art, compliance, forest, friction, kin, tree.  Writes: art, compliance, forest.
 
     Parameters
     ----------
     rows, bil : Rows, BilateralWork
         All rows, posed.
-    blocks : int
-        Contacts and joint limits of ``h.blocks``.
     only_rows : bool
         W by rows whatever it costs.
     """
     info = bil.info
-    contacts = 0
-    while contacts < blocks and h.blocks.dim[contacts] == 3:
-        contacts += 1
-    draft_joints(
-        h.draft, contacts, blocks, h.blocks.start, info[FIRST], bil.bound, bil.soft, bil.ratio, info[COUNT],
-        info[GEARS],
-    )  # fmt: skip
-    sort_islands(P, h.draft, rows)
+    sort_islands(P, h.forest, rows, bil, info[FIRST] + info[COUNT], h.friction.model[DIRECTIONS])
     if P.count[BLOCKS] == 0:
         return OK
     n_rows = info[FIRST] + info[COUNT] + info[GEARS]
     no_masses = only_rows or h.art.aggregates.base.shape[0] > 0
-    choose_face(P, no_masses, n_rows)
+    choose_form(P, no_masses, n_rows)
     uneven = P.unit[MASSES] < EVEN and not no_masses  # W would lose the digits of the heavy bodies
     if uneven:
-        P.face[0] = BY_BODIES
-    if not (only_rows or uneven) and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows, info[FIRST]):
+        P.form[0] = BY_BODIES
+    if not (only_rows or uneven) and try_by_nodes(P, h.forest, h.tree, h.kin, h.art, h.compliance, rows, bil):
         return OK
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
-    elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, rows):
+    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, rows, bil):
         return SYSTEM_TOO_SMALL
     set_scales(P, h.compliance, rows)
     return OK
@@ -126,7 +126,10 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
 
 @kernel
 def start(h):
-    """Velocities and warm impulses of the posed system from ``h.sol``."""
+    """Velocities and warm impulses of the posed system from ``h.sol``.
+
+    Reads: bil, kin, rows, sol, system.  Writes: sol, system.
+    """
     P, before = h.system, h.sol.before
     set_velocities(P, h.sol.q)
     row_velocities(h.rows, rows_in_use(h), h.kin.V, before)
@@ -139,7 +142,10 @@ def start(h):
 
 @kernel
 def start_phase(h, q, theta):
-    """Velocities q of the posed system, normal impulses of at least theta, and a cold start: a phase of an impact."""
+    """Velocities q of the posed system, normal impulses of at least theta, and a cold start: a phase of an impact.
+
+    Reads: system.  Writes: system.
+    """
     P = h.system
     set_velocities(P, q)
     for b in range(P.count[BLOCKS]):
@@ -164,55 +170,40 @@ def solve(h, purpose):
 
     An island of a step that shows a ray from two starts is solved without its push-out, and so it stays until another
     problem is posed.
+
+    Reads: art, bil, compliance, contacts, forest, kin, memory, need, rows, settings, sleep, sol, solver, system, tree.
+    Writes: art, compliance, forest, rows, sol, system, work.
     """
-    P = h.system
-    stage = SOLVER_NONE
-    total = 0
-    budget = int(h.solver[BUDGET])
-    tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
-    polish = purpose != STEP or h.solver[TWICE] == 0.0
-    known = purpose == STEP
-    taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
-    if purpose == STEP and h.need.info[ROUND] > 0:
-        taken = 1.0  # of the same step with other contacts: most islands have their impulses already
-    some = has_sleepers(h)
-    if P.face[0] == BY_NODES and some and sleeps(h, 0):
+    P, budget, goal, total = h.system, int(h.solver[BUDGET]), _goal(h, purpose), 0
+    stage, some = SOLVER_NONE, has_sleepers(h)
+    if P.form[0] == BY_NODES and some and sleeps(h, 0):
         stage = SOLVER_WARM
-    elif P.face[0] == BY_NODES:
-        for i in range(P.count[ROWS]):
-            P.nodes.warm[i] = P.r[i]
+    elif P.form[0] == BY_NODES:
+        copy_rows(0, P.count[ROWS], P.r, P.work.kept)
         part = min(budget, NODES_BUDGET)
-        status, total, _ = solve_island(P, 0, 0, 0, tolerance, taken, known, part, part, False, polish)
-        stage = max(stage, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
-        if status == SOLVED:
-            if eliminated_impulses(P) > tolerance:
-                stage = SOLVER_OVER_BUDGET
-        elif not _pose_otherwise(h, P):
+        status, total, _ = solve_island(P, 0, without_rays(goal), part)
+        stage = SOLVER_NEWTON if total > 0 else SOLVER_WARM
+        if status != SOLVED and not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
     if purpose == STEP:
-        level(h)
+        drop_small_gaps(h)
     for i in range(rows_in_use(h)):
         if h.sol.pushed[i] != 0.0:
             stage = max(stage, SOLVER_LEVELLED)
         if h.sol.ray[i] != 0.0:  # of this problem, solved before for other velocities
             stage = max(stage, SOLVER_NO_PUSH_OUT)
-    for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
+    for i in range(P.count[ISLANDS] if P.form[0] != BY_NODES else 0):
+        status, steps, way = OVER_BUDGET, 0, SOLVER_WARM
         if some and sleeps(h, i):
-            stage = max(stage, SOLVER_WARM)
-            continue
-        if purpose == STEP and trembles(h, i):
-            c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
-            status, steps, left = solve_island(
-                P, i, c0, c1, QUIET * tolerance, TIGHT, known, QUIET_BUDGET, QUIET_BUDGET, False, polish
-            )
+            status = SOLVED
+        elif purpose == STEP and is_nearly_at_rest(h, i):
+            status, steps, way = _solve_at_rest(P, i, goal)
             total += steps
-            if left <= tolerance and status != TOO_LARGE:
-                stage = max(stage, SOLVER_NEWTON)
-                continue
-        status, steps, way = _solve_apart(h, P, i, purpose == IMPACT, tolerance, taken, known, budget, polish)
+        if status != SOLVED:
+            status, steps, way = _solve_apart(h, P, i, purpose == IMPACT, goal, budget)
+            total += steps
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
-        total += steps
         stage = max(stage, way)
     for i in range(rows_in_use(h)):
         h.sol.r[i] = 0.0
@@ -225,27 +216,44 @@ def solve(h, purpose):
 
 
 @kernel
-def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
+def _goal(h, purpose):
+    """What is asked of the islands of the posed problem."""
+    tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
+    taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
+    if purpose == STEP and h.need.info[ROUND] > 0:
+        taken = 1.0  # of the same step with other contacts: most islands have their impulses already
+    return Goal(tolerance, taken, purpose == STEP, purpose != IMPACT, purpose != STEP or h.solver[TWICE] == 0.0)
+
+
+@kernel
+def _solve_at_rest(P, island, goal):
+    """Impulses of an island that is nearly at rest: status, Newton steps, how they were found."""
+    closer = Goal(REST * goal.tolerance, TIGHT, goal.known, False, goal.polish)
+    status, steps, left = solve_island(P, island, closer, REST_BUDGET)
+    enough = left <= goal.tolerance and status != TOO_LARGE
+    return SOLVED if enough else OVER_BUDGET, steps, SOLVER_NEWTON
+
+
+@kernel
+def _solve_apart(h, P, island, impact, goal, budget):
     """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
 
-    Where a small island has spent half of the budget its search begins again, with the island level.  Where a ray shows
-    itself push-out is dropped.
+    Where a small island has spent half of the budget its search begins again, without small gaps and penetrations.
+    Where a ray shows itself push-out is dropped.
     """
-    c0, c1 = P.bodies.first_piece[island], P.bodies.first_piece[island + 1]
+    first_row, last_row = P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]
     part = budget if impact else first_share(P, island, budget)
-    way, total, first, jammed, strained = SOLVER_NONE, 0, not impact, False, False
+    way, total, first, strained = SOLVER_NONE, 0, not impact, False
     while True:
-        rays = not (impact or jammed)
-        status, steps, left = search(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
-        total, known = total + steps, False
-        if status == SOLVED and left > tolerance and not strained:  # rounding of impulses that press bodies together
+        status, steps, left = search(P, island, goal, part)
+        total, goal = total + steps, anew(goal)
+        if status == SOLVED and left > goal.tolerance and not strained:  # rounding of impulses that press bodies
             strained = True
-            for row in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
-                P.r[row] = 0.0
+            P.r[first_row:last_row] = 0.0
             continue
         if status == OVER_BUDGET and first:
             first, left = False, budget - part
-            if _level(h, P, island):
+            if _drop_small_gaps(h, P, island):
                 way, left = SOLVER_LEVELLED, max(left, part)
             part = left
             if part > 0:
@@ -255,9 +263,8 @@ def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
         _keep_ray(h, P, island)
         if not _drop_push_out(h, P, island, np.inf):
             break
-        way, jammed, first, part = SOLVER_NO_PUSH_OUT, True, False, budget
-        for row in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
-            P.r[row] = 0.0
+        way, first, part, goal = SOLVER_NO_PUSH_OUT, False, budget, without_rays(goal)
+        P.r[first_row:last_row] = 0.0
     if status != SOLVED:
         return status, total, SOLVER_OVER_BUDGET
     return status, total, max(way, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
@@ -267,23 +274,25 @@ def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
 def _pose_otherwise(h, P):
     """A problem that was posed by nodes once more, from the same velocities and impulses; False where J does not fit.
 
-    That face has no rays, no other starts and no scales of rows along which nothing moves.
+    That form has no rays, no other starts and no scales of rows along which nothing moves.
     """
-    P.face[0] = BY_BODIES
+    P.form[0] = BY_BODIES
     if h.art.aggregates.base.shape[0] > 0:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, h.rows, h.bil, rows_in_use(h))
-    elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, h.rows):
+    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, h.rows, h.bil):
         return False
     set_scales(P, h.compliance, h.rows)
-    set_velocities(P, P.nodes.asked)
-    for i in range(P.count[ROWS]):
-        P.r[i] = P.nodes.warm[i]
+    free_immobile(P)
+    copy_rows(0, P.count[ROWS], P.work.kept, P.r)
     return True
 
 
 @on_demand(TRUTH)
 def drop_all_push_out(h):
-    """Take the push-out velocities out of the posed problem; False where there are none."""
+    """Take the push-out velocities out of the posed problem; False where there are none.
+
+    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
+    """
     found = False
     for i in range(h.system.count[ISLANDS]):
         if _drop_push_out(h, h.system, i, np.inf):
@@ -292,16 +301,18 @@ def drop_all_push_out(h):
 
 
 @kernel
-def level(h):
+def drop_small_gaps(h):
     """Behind ``assemble_problem`` of a step: the large islands without gaps and penetrations that are not known.
 
     Contacts that all stick contradict each other where such gaps differ: without them steps of 100 boxes take 0.6
     of the time.  A second call changes nothing.
+
+    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
     """
     P = h.system
-    for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
+    for i in range(P.count[ISLANDS] if P.form[0] != BY_NODES else 0):
         if is_large(P, i):
-            _level(h, P, i)
+            _drop_small_gaps(h, P, i)
 
 
 @kernel
@@ -311,7 +322,7 @@ def _jammed_gap(h):
 
 
 @kernel
-def _level(h, P, island):
+def _drop_small_gaps(h, P, island):
     """Take gaps and penetrations of at most ``TOUCHING_JAMMED`` for none; False where no push-out was dropped."""
     return _drop_push_out(h, P, island, h.settings[PUSH_RATE] * _jammed_gap(h) / h.settings[DT])
 

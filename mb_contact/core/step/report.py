@@ -10,7 +10,8 @@ from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.handle import IMPACT_SPEED, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
-from mb_contact.core.solve.draft import DIRECTIONS
+from mb_contact.core.solve.friction import DIRECTIONS
+from mb_contact.core.solve.newton_step import STANDING
 from mb_contact.core.tree.spatial import put_vector
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,
@@ -56,12 +57,13 @@ from mb_contact.core.workspace import (
 )
 from mb_contact.types import SEPARATE, SLIP, STICK
 
-STILL = 1e-9  # slip up to which a contact sticks [m/s]
-
 
 @kernel
 def remember(h):
-    """Identities, frames and impulses for the next step's warm start."""
+    """Identities, frames and impulses for the next step's warm start.
+
+    Reads: bil, contacts, frames, friction, memory, rows, sol, work.  Writes: memory.
+    """
     memory = h.memory
     c = h.contacts.count[0]
     memory.count[0] = c
@@ -89,6 +91,8 @@ def summarise(h):
     """The step's numbers, as ``results.Certificate`` has them, into ``work.record``.
 
     ENERGY_GAINED, ENERGY_REMOVED, BALANCE, PIECES, BY_EULER, TIME_STEPPED and RELEASED are filled in by others.
+
+    Reads: bil, contacts, sol, work.  Writes: work.
     """
     work, info, out = h.work, h.bil.info, h.work.record
     out[COMPLEMENTARITY] = h.sol.residuals[DISTANCE]
@@ -122,7 +126,10 @@ def summarise(h):
 
 @kernel
 def report(h):
-    """What a user reads of the contacts, one row of ``work.report`` each."""
+    """What a user reads of the contacts, one row of ``work.report`` each.
+
+    Reads: contacts, friction, settings, sol, work.  Writes: work.
+    """
     out = h.work.report
     h.work.info[LANDED] = 0
     for i in range(h.contacts.count[0]):
@@ -143,7 +150,7 @@ def report(h):
                 angle = 2.0 * np.pi * d / n_f
                 sigma = max(sigma, -(np.cos(angle) * x + np.sin(angle) * y))
         out[i, SLIDING] = sigma
-        slips = sigma > STILL * h.settings[UNIT_SPEED]
+        slips = sigma > STANDING * h.settings[UNIT_SPEED]
         out[i, STATE] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if slips else STICK)
         out[i, PAIR] = h.contacts.pair[i]
         out[i, FEATURE] = h.contacts.feature[i]

@@ -15,13 +15,14 @@ written; by another gravity or length of the step all wake.
 """
 
 from mb_contact.core.arrays import copy, fill
+from mb_contact.core.constraints.contact import copy_contact
+from mb_contact.core.constraints.torsion_rolling import put_moments
 from mb_contact.core.handle import DT, TOLERANCE, UNIT_FORCE, UNIT_SPEED
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
-from mb_contact.core.solve.by_nodes import LEFT
-from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.newton import TIGHT
 from mb_contact.core.solve.newton_step import attainable, evaluate
-from mb_contact.core.solve.system import BLOCKS, BY_NODES, ISLANDS
+from mb_contact.core.solve.system import BLOCKS, ISLANDS
 from mb_contact.core.tree.spatial import put_vector, vector, vector_product
 from mb_contact.core.workspace import (
     ASLEEP,
@@ -43,7 +44,7 @@ from mb_contact.core.workspace import (
     WORK,
 )
 
-SLOW = 1e-6  #: velocity below which an island may tremble [m/s, rad/s]
+SLOW = 1e-6  #: velocity below which an island is nearly at rest [m/s, rad/s]
 SAME = 1e-9  #: part of an effort or a wrench by which it may change and still be the same,
 NO_FORCE = 1e-3  #: of at least so much [N, N m]
 
@@ -57,7 +58,7 @@ def has_sleepers(h):
 @kernel
 def tree_of(h, k):
     """Tree of body k, -1 for the world."""
-    return h.draft.tree[k] if k >= 0 else -1
+    return h.forest.tree[k] if k >= 0 else -1
 
 
 @kernel
@@ -67,12 +68,13 @@ def rests(h, i):
     return h.buffers.resting[pair[0]] + h.buffers.resting[pair[1]] == 2
 
 
-# --- falling asleep -------------------------------------------------------------------------------
-
-
 @on_demand(NOTHING)
 def watch_rest(h):
-    """After a step: which trees have moved, which are drowsy, and what acted on those that are not asleep."""
+    """After a step: which trees have moved, which are drowsy, what acted on those that are awake.
+
+    Reads: buffers, contacts, effort, forest, geoms, gravity, joints, kept, q, settings, sleep, v, work.
+    Writes: kept, sleep.
+    """
     s, dt = h.sleep, h.settings[DT]
     exact = s.rule[DISTANCE] == 0.0
     copy(s.moved.shape[0], s.never, s.moved)
@@ -111,7 +113,7 @@ def _keep_inputs(h):
             s.v[i], s.effort[i] = h.v[i], h.effort[i]
             s.target[i], s.target_rate[i] = h.joints.target[i], h.joints.target_rate[i]
     for k in range(s.external.shape[0]):
-        if s.state[h.draft.tree[k]] != ASLEEP:
+        if s.state[h.forest.tree[k]] != ASLEEP:
             for a in range(6):
                 s.external[k, a] = h.work.external[k, a]
     copy(3, h.gravity, s.frame)
@@ -125,17 +127,8 @@ def _keep_contacts(h):
     kept.count[0] = 0
     for i in range(h.contacts.count[0]):
         if rests(h, i):
-            _copy_contact(h.contacts, i, kept, kept.count[0])
+            copy_contact(h.contacts, i, kept, kept.count[0])
             kept.count[0] += 1
-
-
-@kernel
-def _copy_contact(source, i, target, j):
-    """Contact i of one table as contact j of another."""
-    target.pair[j], target.feature[j], target.gap[j] = source.pair[i], source.feature[i], source.gap[i]
-    put_vector(target.point, j, vector(source.point, i))
-    put_vector(target.normal, j, vector(source.normal, i))
-    put_vector(target.spread, j, vector(source.spread, i))
 
 
 @on_demand(NOTHING)
@@ -143,9 +136,11 @@ def fall_asleep(h):
     """Behind ``assemble_problem``: islands of drowsy trees whose last impulses solve the step's problem sleep now.
 
     ``sleep.quiet`` says of the others which have long been slow: they are solved more exactly, because what is left of
-    a residual makes heaps tremble by 1e-10 m.
+    a residual moves heaps to and fro by 1e-10 m.
+
+    Reads: forest, geoms, sleep, solver, system.  Writes: buffers, forest, sleep, system.
     """
-    s, P, draft = h.sleep, h.system, h.draft
+    s, P, forest = h.sleep, h.system, h.forest
     exact = s.rule[DISTANCE] == 0.0
     islands = P.count[ISLANDS] if P.count[BLOCKS] > 0 else 0
     fill(islands, s.ready, 1)
@@ -163,25 +158,21 @@ def fall_asleep(h):
     for t in range(s.state.shape[0]):
         i = _island_of(h, t)
         if i >= 0 and s.ready[i] != 0:
-            _sleep(h, t, leader_of(draft.leader, t))
+            _sleep(h, t, leader_of(forest.leader, t))
     _mark_resting(h)
 
 
 @kernel
 def _island_of(h, t):
     """Island of tree t in the posed problem, -1 where no row acts on it."""
-    return h.draft.number[leader_of(h.draft.leader, t)] if h.system.count[BLOCKS] > 0 else -1
+    return h.forest.number[leader_of(h.forest.leader, t)] if h.system.count[BLOCKS] > 0 else -1
 
 
 @kernel
 def _is_solved(h, i, unchanged):
     """Whether the last impulses solve island i of the step's problem, or even so that a solver would keep them."""
     P = h.system
-    nodes = P.face[0] == BY_NODES
-    b0, b1 = P.island[i], P.nodes.info[LEFT] if nodes else P.island[i + 1]
-    c0, c1 = 0, 0
-    if not nodes:
-        c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
+    b0, b1, c0, c1 = P.island[i], P.island[i + 1], P.bodies.first_tile[i], P.bodies.first_tile[i + 1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
     if unchanged:
         return now <= TIGHT * h.solver[TOLERANCE]
@@ -189,8 +180,11 @@ def _is_solved(h, i, unchanged):
 
 
 @kernel
-def trembles(h, i):
-    """Whether island i has long been slow, and its impulses do not stay as they are."""
+def is_nearly_at_rest(h, i):
+    """Whether island i has long been slow, and its impulses do not stay as they are.
+
+    Reads: sleep, solver, system.  Writes: system.
+    """
     return h.sleep.rule[MAY_SLEEP] != 0.0 and h.sleep.quiet[i] != 0 and not _is_solved(h, i, True)
 
 
@@ -209,12 +203,9 @@ def _mark_resting(h):
         h.buffers.resting[g] = 1 if t < 0 or h.sleep.state[t] == ASLEEP else 0
 
 
-# --- waking ---------------------------------------------------------------------------------------
-
-
 @on_demand(NOTHING)
 def wake_all(h):
-    """No tree sleeps, and each has to be still anew."""
+    """No tree sleeps, and each has to be still anew.  Reads: forest, geoms, sleep.  Writes: buffers, sleep."""
     s = h.sleep
     fill(s.state.shape[0], s.state, AWAKE)
     fill(s.state.shape[0], s.still, 0.0)
@@ -267,7 +258,7 @@ def _wake_changed(h):
             _wake(h, t)
             woken = True
     for k in range(s.external.shape[0]):
-        t = h.draft.tree[k]
+        t = h.forest.tree[k]
         for a in range(6 if s.state[t] != AWAKE else 0):
             if _differs(h.work.external[k, a], s.external[k, a], exact, h.settings[UNIT_FORCE]):
                 _wake(h, t)
@@ -279,7 +270,10 @@ def _wake_changed(h):
 
 @on_demand(TRUTH)
 def wake_touched(h):
-    """Wake what a tree that is awake touches, or nearly so, of those that sleep; whether there was any."""
+    """Wake what a tree that is awake touches, or nearly so, of those that sleep; whether there was any.
+
+    Reads: buffers, contacts, forest, geoms, sleep.  Writes: buffers, sleep.
+    """
     s = h.sleep
     woken = False
     for i in range(h.contacts.count[0]):
@@ -298,12 +292,12 @@ def wake_touched(h):
     return woken
 
 
-# --- asleep ---------------------------------------------------------------------------------------
-
-
 @on_demand(TRUTH)
 def stays(h):
-    """Before a step: wake what has changed.  Where all trees sleep on, the step is done: True, with its numbers."""
+    """Before a step: wake what has changed.  Where all trees sleep on, the step is done: True, with its numbers.
+
+    Reads: effort, forest, geoms, gravity, joints, q, settings, sleep, v, work.  Writes: buffers, sleep, work.
+    """
     s, out = h.sleep, h.work.record
     _wake_changed(h)
     if s.count[COMPLETE] == 0:
@@ -318,13 +312,16 @@ def stays(h):
 
 @on_demand(TRUTH)
 def merge_kept(h):
-    """The kept contacts of what sleeps, in the order of their pairs among those that were found; a status."""
+    """The kept contacts of what sleeps, in the order of their pairs among those that were found; a status.
+
+    Reads: buffers, contacts, geoms, kept.  Writes: contacts, kept.
+    """
     kept, contacts = h.kept, h.contacts
     count = 0
     for i in range(kept.count[0]):  # what has woken is looked for anew
         pair = h.geoms.pairs[kept.pair[i]]
         if h.buffers.resting[pair[0]] + h.buffers.resting[pair[1]] == 2:
-            _copy_contact(kept, i, kept, count)
+            copy_contact(kept, i, kept, count)
             count += 1
     kept.count[0] = count
     found = contacts.count[0]
@@ -333,10 +330,10 @@ def merge_kept(h):
     at, i, j = found + count - 1, found - 1, count - 1
     while j >= 0:
         if i >= 0 and contacts.pair[i] > kept.pair[j]:
-            _copy_contact(contacts, i, contacts, at)
+            copy_contact(contacts, i, contacts, at)
             i -= 1
         else:
-            _copy_contact(kept, j, contacts, at)
+            copy_contact(kept, j, contacts, at)
             j -= 1
         at -= 1
     contacts.count[0] = found + count
@@ -345,7 +342,10 @@ def merge_kept(h):
 
 @on_demand(NOTHING)
 def hold_frames(h):
-    """Frames of contacts that sleep are those of the last step, bit for bit."""
+    """Frames of contacts that sleep stay, bit for bit.
+
+    Reads: buffers, contacts, frames, friction, geoms, memory.  Writes: frames.
+    """
     for i in range(h.contacts.count[0]):
         j = h.frames.known[i]
         if j >= 0 and rests(h, i) and h.friction.mu[i, 0] == h.friction.mu[i, 1]:
@@ -356,19 +356,17 @@ def hold_frames(h):
 
 @on_demand(NOTHING)
 def hold_impulses(h):
-    """Impulses of contacts that sleep are those of the last step, bit for bit."""
+    """Impulses of contacts that sleep are those of the last step, bit for bit.
+
+    Reads: buffers, contacts, frames, friction, geoms, memory.  Writes: sol.
+    """
     for i in range(h.contacts.count[0]):
         j = h.frames.known[i]
         if j < 0 or not rests(h, i):
             continue
         for a in range(3):
             h.sol.r[3 * i + a] = h.memory.impulse[j, a]
-        pair, at = h.contacts.pair[i], h.friction.extra[i]
-        if at >= 0 and h.friction.surfaces.torsional[pair] > 0.0:
-            h.sol.r[at] = h.memory.moment[j, 0]
-            at += 1
-        if at >= 0 and h.friction.surfaces.rolling[pair] > 0.0:
-            h.sol.r[at], h.sol.r[at + 1] = h.memory.moment[j, 1], h.memory.moment[j, 2]
+        put_moments(h.friction.surfaces, h.contacts.pair[i], h.friction.extra[i], vector(h.memory.moment, j), h.sol.r)
 
 
 @kernel
@@ -382,7 +380,7 @@ def sleeps(h, island):
 
 @kernel
 def hold_velocities(h):
-    """What sleeps keeps its velocities, whatever rounding the sweeps have left."""
+    """What sleeps keeps its velocities.  Reads: sleep, v.  Writes: work."""
     for i in range(h.v.shape[0]):
         if h.sleep.state[h.sleep.of_v[i]] == ASLEEP:
             h.work.v_next[i] = h.v[i]
@@ -390,7 +388,7 @@ def hold_velocities(h):
 
 @kernel
 def hold_coordinates(h):
-    """What sleeps keeps its coordinates."""
+    """What sleeps keeps its coordinates.  Reads: sleep, work.  Writes: q."""
     for i in range(h.q.shape[0]):
         if h.sleep.state[h.sleep.of_q[i]] == ASLEEP:
             h.q[i] = h.work.q_start[i]

@@ -8,7 +8,7 @@
     (narrow phase: coal or fcl fill the witnesses of the others)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
-    assemble         frames -> rows -> drafted blocks, q, warm start
+    assemble         frames -> rows and their laws, q, warm start
     assemble_problem blocks in islands, W by rows, nodes or bodies (problem.py)
     solve            proximal Newton steps, island by island (problem.py, core/solve)
     settle           impulse sweep -> new velocity; corrected where the operator misses it; again with a limit more
@@ -61,7 +61,10 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 
 @kernel
 def find_contacts(h, candidates):
-    """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
+    """Manifolds of the candidate pairs, from the narrow phase's witnesses.
+
+    Reads: buffers, contacts, geoms.  Writes: buffers, contacts, need, work.
+    """
     b = h.buffers
     status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
@@ -73,7 +76,10 @@ def find_contacts(h, candidates):
 
 @kernel
 def smooth_dynamics(h):
-    """Velocity after dt without contacts and limits: ``work.v_free`` and the bodies' ``work.V_free``."""
+    """Velocity after dt without contacts and limits: ``work.v_free`` and the bodies' ``work.V_free``.
+
+    Reads: art, effort, gravity, joints, kin, q, settings, tree, v, work.  Writes: art, hinges, joints, work.
+    """
     tree = h.tree
     work = h.work
     dt = h.settings[DT]
@@ -101,7 +107,10 @@ def smooth_dynamics(h):
 
 @kernel
 def apply_impulses(h):
-    """v_next = v_free + M^-1 J* p by the impulse sweep, velocities of the rows, and the certificate; a status."""
+    """v_next = v_free + M^-1 J* p by the impulse sweep, velocities of the rows, and the certificate; a status.
+
+    Reads: art, bil, kin, rows, sol, system, tree, work.  Writes: art, bil, sol, work.
+    """
     work = h.work
     n_rows = rows_in_use(h)
     check_ray(h)
@@ -121,7 +130,10 @@ def apply_impulses(h):
 
 @kernel
 def begin_step(h):
-    """Geometry poses, AABBs and candidate pairs of the current state."""
+    """Geometry poses, AABBs and candidate pairs of the current state.
+
+    Reads: buffers, geoms, kin, settings.  Writes: buffers.
+    """
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
     shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[DT], b.travel)
@@ -134,7 +146,10 @@ def begin_step(h):
 
 @kernel
 def find_near(h):
-    """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed."""
+    """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed.
+
+    Reads: buffers, geoms, kin, settings.  Writes: buffers.
+    """
     begin_step(h)
     closed_witnesses(h.geoms, h.buffers)
     return h.buffers.found[ASKED]
@@ -147,6 +162,8 @@ def advance(h):
     Where the loops of an aggregate cannot be closed there, the state stays what it was.  Their dependent coordinates
     start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
     add to the acceleration: one Newton step less.
+
+    Reads: art, gears, gravity, joints, kin, q, settings, sleep, tree, v, work.  Writes: art, kin, q, v, work.
     """
     keep_state(h)
     g, dt = h.art.aggregates, h.settings[DT]
@@ -172,6 +189,8 @@ def limits_missed(h):
 
     Most limits of a robot are out of reach in most steps and cost nothing that way; but the impulse of a
     contact or of another limit can throw a joint that was at rest.
+
+    Reads: joints, q, settings, tree, work.  Writes: work.
     """
     dt = h.settings[DT]
     missed = False
@@ -199,6 +218,10 @@ def solve_corrected(h):
     """The problem solved again for what its operator misses of the impulse sweep; a status.
 
     M of a long chain is so uneven that its rounding moves contacts (docs/design.md, "Long chains").
+
+    Reads: art, bil, compliance, contacts, forest, kin, memory, need, rows, settings, sleep, sol, solver, system, tree,
+    work.
+    Writes: art, bil, compliance, forest, rows, sol, system, work.
     """
     P, stage, steps = h.system, h.work.info[STAGE], h.work.info[ITERATIONS]
     for i in range(P.count[ROWS]):
@@ -214,7 +237,7 @@ def solve_corrected(h):
 def _misses(h):
     """Whether impulses that solve a problem posed by bodies, in which nothing sleeps, fail the certificate."""
     P = h.system
-    if h.sol.solved[0] == 0 or P.count[BLOCKS] == 0 or P.face[0] != BY_BODIES or has_sleepers(h):
+    if h.sol.solved[0] == 0 or P.count[BLOCKS] == 0 or P.form[0] != BY_BODIES or has_sleepers(h):
         return False
     tolerance = h.solver[TOLERANCE]
     enough = max(tolerance, attainable(P, 0, P.count[ROWS], tolerance))
@@ -224,7 +247,12 @@ def _misses(h):
 
 @kernel
 def settle(h):
-    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more."""
+    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more.
+
+    Reads: art, bil, compliance, contacts, forest, hinges, joints, kin, memory, need, q, rows, settings, sleep, sol,
+    solver, system, tree, v, work.
+    Writes: art, bil, compliance, forest, hinges, rows, sol, system, work.
+    """
     status = apply_impulses(h)
     if status == OK and _misses(h):
         status = solve_corrected(h)
@@ -238,16 +266,22 @@ def settle(h):
 
 @kernel
 def saturate(h):
-    """Whether servos were taken at their limits, or not, that are otherwise: then the step is solved again."""
+    """Whether servos were taken at their limits, or not, that are otherwise: then the step is solved again.
+
+    Reads: joints, q, settings, tree, work.  Writes: joints.
+    """
     return change_saturation(h.tree, h.joints, h.q, h.settings[DT], h.work.effort, h.work.v_next)
 
 
 @kernel
 def record_step(h):
-    """What follows from solved impulses: impulses on the shapes, work and energy, report."""
+    """What follows from solved impulses: impulses on the shapes, work and energy, report.
+
+    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, sol, v, work.  Writes: work.
+    """
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     balance_energy(
-        h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.contacts.count[0],
+        h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.sol, h.bil, h.contacts.count[0],
         h.end.ahead, h.work,
     )  # fmt: skip
     add_moments(
@@ -258,7 +292,12 @@ def record_step(h):
 
 @kernel
 def conclude(h):
-    """From solved impulses to the next state; a status."""
+    """From solved impulses to the next state; a status.
+
+    Reads: art, bil, closing, closures, contacts, drift, end, frames, friction, gears, geoms, gravity, joints, kin,
+    loop, q, rows, settings, sleep, sol, tree, v, work.
+    Writes: art, bil, closing, joints, kin, loop, q, v, work.
+    """
     servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)
     release_servos(h.tree, h.joints)
     record_step(h)

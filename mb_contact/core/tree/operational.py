@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operational-space and joint-space terms and contact impulses of the current state, for those who subscribe to them.
+"""Operational-space and joint-space terms of the current state, for those who subscribe to them.
 
 Between steps the workspaces ``art`` and ``compliance`` of the step are free; they are used again here.
 """
@@ -18,20 +18,9 @@ from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.tree.frames import frame_bias, frame_jacobians, frame_poses
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
-from mb_contact.core.tree.spatial import (
-    between,
-    linear,
-    matrix,
-    put_spatial,
-    transposed,
-    turned,
-    vector,
-    vector_product,
-    vector_sum,
-)
 from mb_contact.types import OK
 
-ROUNDING = 1e-24  #: part of the largest entry on a compliance's diagonal below which an entry is rounding
+NO_ENTRY = 1e-24  #: part of the largest entry on a compliance's diagonal below which an entry is rounding
 RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
 
 
@@ -97,25 +86,6 @@ def joint_terms(h, o):
 
 
 @kernel
-def link_impulses(h, pairs, body, R_frame, p_frame, R, p, total):
-    """Impulses (l, 6) on links, in their axes about their origins: those of geometries are about their bodies' origins.
-
-    ``pairs`` (k, 2): a geometry, and the link that it belongs to.
-    """
-    kin, impulse = h.kin, h.work.geom_impulse
-    frame_poses(kin, body, R_frame, p_frame, R, p)
-    total[:] = 0.0
-    for i in range(pairs.shape[0]):
-        for a in range(6):
-            total[pairs[i, 1], a] += impulse[pairs[i, 0], a]
-    for i in range(body.shape[0]):
-        r = between(p, i, kin.p, body[i]) if body[i] >= 0 else vector(p, i)
-        back, force = transposed(matrix(R, i)), linear(total, i)
-        moment = vector_sum(vector(total, i), -1.0, vector_product(r, force))
-        put_spatial(total, i, turned(back, moment) + turned(back, force))
-
-
-@kernel
 def regular_inverse(L, scale, factor, inverse):
     """Inverse of a compliance whose rank is certainly full: False for any other, and for what is not finite.
 
@@ -127,7 +97,7 @@ def regular_inverse(L, scale, factor, inverse):
     for i in range(n):
         largest = max(largest, L[i, i])
     for i in range(n):
-        if not L[i, i] > ROUNDING * largest:
+        if not L[i, i] > NO_ENTRY * largest:
             return False
         scale[i] = 1.0 / math.sqrt(L[i, i])
     for j in range(n):

@@ -29,8 +29,8 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.solvers.active_set import active_set_qp
 from mb_contact.solvers.blocks import polyhedral, row_layout
-from mb_contact.studies.drumwright.active_set import active_set_qp
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, FrictionSystem
 from mb_contact.studies.drumwright.no_slip import no_slip_step
 from mb_contact.studies.drumwright.point_contacts import PointContacts, point_contacts

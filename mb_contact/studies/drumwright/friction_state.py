@@ -7,9 +7,9 @@ import numpy as np
 
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel
+from mb_contact.core.solve.equality_rows import EQUALITY_ROWS
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.studies.drumwright.equality_rows import EQUALITY_ROWS
 from mb_contact.studies.drumwright.point_rows import bilateral_rows, point_rows
 
 

@@ -4,7 +4,7 @@
 """What Drumwright's friction models share: a model's sweeps at a state, the rows of its contacts, their residuals.
 
 The models differ in which rows hold with equality, which with complementarity, and what the free
-velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
+velocities are; all of them go through ``core/solve/equality_rows.py``.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,19 @@ from mb_contact.checks import Floats, as_vector
 from mb_contact.core.constraints.rows import gap_velocity, row_impulses, row_velocities
 from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED
+from mb_contact.core.solve import equality_rows as _eq
+from mb_contact.core.solve.modified_ppm import solve_with_equalities
+from mb_contact.core.step.by_pivots import SOLVED_PART
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
-from mb_contact.studies.drumwright import equality_rows as _eq, friction_state as _state, point_rows as _rows
+from mb_contact.studies.drumwright import friction_state as _state, point_rows as _rows
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, check_bodies, no_bilateral
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
 RANK_TOLERANCE = 1e-9  #: an equality row counts as dependent when less than this part of its W_ii is its own
-SOLVED = 1e-8  #: scaled residual, relative to the largest free velocity, above which a result is "inaccurate"
 
 STATUS = {PPM_SOLVED: "solved", PPM_RAY: "ray", PPM_LIMIT: "limit"}
 
@@ -440,7 +442,7 @@ class FrictionSystem:
             start = start[(start < count) & (eq.hard[np.minimum(start, count - 1)] == wanted)]
             eq.start[: len(start)] = start
         limit = 20 * count + 50 if limit is None else int(limit)
-        code = _eq.solve_with_equalities(
+        code = solve_with_equalities(
             self.tree, self.kin, self.art, self.compliance, self.rows, self.n_rows, rank_tolerance, len(start), limit,
             eq, self.ppm,
         )  # fmt: skip
@@ -493,7 +495,7 @@ class FrictionSystem:
         """
         eq = self.eq
         certificate = self.certify() if certificate is None else certificate
-        if certificate.residual <= SOLVED * max(certificate.scale, 1e-12):
+        if certificate.residual <= SOLVED_PART * max(certificate.scale, 1e-12):
             status = "solved"  # whatever the solver said
         elif status == "solved":
             status = "inaccurate"

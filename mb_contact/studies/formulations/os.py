@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.lcp.lcp import Pyramids
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities
-from mb_contact.core.workspace import RowBlocks
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import BOX, CONTACT, UNILATERAL, row_layout
 from mb_contact.studies.formulations.formulation import Formulation
@@ -74,12 +74,12 @@ class ContactProblem(NamedTuple):
         """
         return sum(len(part) for part in self._pyramid()[::2])
 
-    def blocks(self) -> RowBlocks:
+    def blocks(self) -> Pyramids:
         """Layout of the rows for the kernels.
 
         Returns
         -------
-        RowBlocks
+        Pyramids
 
         Raises
         ------

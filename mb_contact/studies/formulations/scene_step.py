@@ -66,8 +66,8 @@ class FormulationStep(ContactStep):
         r = problem.D_ul @ solution.forces.beta
         if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
             return NOT_FINITE
-        sol, blocks = context.solution, context.blocks
-        if len(r) != blocks.rows[0]:
+        sol = context.solution
+        if len(r) != context.rows.end[0]:
             raise DynamicsError(
                 f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
             )

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
-from mb_contact.core.workspace import make_row_blocks
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size, make_pyramids
 from oracles.coulomb import dense_lcp
 
 pytestmark = pytest.mark.nojit
@@ -22,8 +21,8 @@ def test_the_problem_and_its_impulses(dim, n_f):
     R = sum(dim)
     W, q, mu = rng.normal(size=(R, R)), rng.normal(size=R), rng.uniform(0.1, 1.0, len(dim))
     W = W + W.T
-    blocks = make_row_blocks(len(dim), n_f)
-    blocks.count[0], blocks.rows[0] = len(dim), R
+    blocks = make_pyramids(len(dim), n_f)
+    blocks.count[0] = len(dim)
     blocks.dim[:], blocks.mu[:], blocks.start[:] = dim, mu, np.cumsum(dim) - dim
     size = lcp_size(blocks)
     assert size == sum(n_f + 2 if d == 3 else 1 for d in dim)

@@ -9,18 +9,10 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.solve.assemble import assemble_by_bodies, choose_face, scale_normals, set_velocities, spread_scales
+from mb_contact.core.solve.assemble import assemble_by_bodies, choose_form, scale_normals, set_velocities, spread_scales
 from mb_contact.core.solve.by_bodies import apply_bodies
-from mb_contact.core.solve.system import (
-    BY_BODIES,
-    BY_ROWS,
-    CONTACT,
-    EQUALITY,
-    ISLANDS,
-    UNILATERAL,
-    make_system,
-    make_system_handle,
-)
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS, make_system, make_system_handle
+from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 from scenes.posed_steps import bar_and_ball, pose, two_balls
 
 pytestmark = pytest.mark.nojit
@@ -32,16 +24,15 @@ def test_both_faces_are_the_compliance_of_the_rows(make):
     posed, P = pose(sim), sim.context.system
     n, source = posed.n_rows, P.source[: posed.n_rows]
     W = (posed.J @ np.linalg.solve(posed.M, posed.J.T))[np.ix_(source, source)]
-    if P.face[0] == BY_ROWS:
+    if P.form[0] == BY_ROWS:
         np.testing.assert_allclose(P.W[np.ix_(source, source)], W, atol=1e-12)
-    assert assemble_by_bodies(
-        make_system_handle(P), sim.context.draft, sim.context.tree, sim.context.kin, sim.context.rows
-    )
-    x, y, blocks, pieces = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_piece[P.count[2]]
+    c = sim.context
+    assert assemble_by_bodies(make_system_handle(P), c.forest, c.tree, c.kin, c.rows, c.bilateral)
+    x, y, blocks, tiles = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_tile[P.count[2]]
     for j in range(n):
         x[:] = 0.0
         x[j] = 1.0
-        apply_bodies(P.blocks.start, P.bodies, P.work, 0, blocks, 0, pieces, x, y)
+        apply_bodies(P.blocks.start, P.bodies, P.work, 0, blocks, 0, tiles, x, y)
         np.testing.assert_allclose(y[:n], W[:, j], atol=1e-12)
     np.testing.assert_allclose(P.blocks.D[:n], np.diag(W), atol=1e-12)  # before groups share a scale
 
@@ -50,26 +41,26 @@ def test_the_cheaper_face_is_taken():
     sim = two_balls(-1e-4)
     pose(sim)
     P, handle = sim.context.system, make_system_handle(sim.context.system)
-    choose_face(handle, False, 0)
-    assert P.face[0] == BY_ROWS  # nine rows
-    choose_face(handle, False, len(P.W) + 1)
-    assert P.face[0] == BY_BODIES  # of more rows, most of them in no block, W has no room for all
+    choose_form(handle, False, 0)
+    assert P.form[0] == BY_ROWS  # nine rows
+    choose_form(handle, False, len(P.W) + 1)
+    assert P.form[0] == BY_BODIES  # of more rows, most of them in no block, W has no room for all
     P.blocks.start[P.island[1]] = 100  # as if there were a hundred
-    choose_face(handle, False, 0)
-    assert P.face[0] == BY_BODIES
-    choose_face(handle, True, 0)
-    assert P.face[0] == BY_ROWS
+    choose_form(handle, False, 0)
+    assert P.form[0] == BY_BODIES
+    choose_form(handle, True, 0)
+    assert P.form[0] == BY_ROWS
 
 
 def test_a_long_chain_is_posed_by_rows_up_to_four_times_its_own_cost():
     sim = mb.Simulator(mb.pendulum(60, "j14").scene())
     P, handle = sim.context.system, make_system_handle(sim.context.system)
-    P.count[ISLANDS], P.bodies.first_piece[1], P.bodies.pieces[:10] = 1, 10, np.arange(10)
+    P.count[ISLANDS], P.bodies.first_tile[1], P.bodies.tiles[:10] = 1, 10, np.arange(10)
     P.island[1] = 1
-    for rows, face in ((94, BY_ROWS), (97, BY_BODIES)):  # 4 60^3 = 95.2^3, and 40,000 for the pieces
+    for rows, face in ((94, BY_ROWS), (97, BY_BODIES)):  # 4 60^3 = 95.2^3, and 40,000 for the tiles
         P.blocks.start[1] = rows
-        choose_face(handle, False, 0)
-        assert P.face[0] == face
+        choose_form(handle, False, 0)
+        assert P.form[0] == face
 
 
 def test_a_friction_group_shares_one_scale():
@@ -86,7 +77,7 @@ def test_a_friction_group_shares_one_scale():
 def test_a_normal_that_friction_moves_more_is_scaled_by_that(face):
     """S_n = max(W_nn, |(mu_1 W_n1, mu_2 W_n2)| / 10): the first contact is one of a folded chain."""
     P = make_system(6, 2, 0, 6, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    P.count[:], P.source[:], P.face[0] = (2, 6, 1), (3, 4, 5, 0, 1, 2), face
+    P.count[:], P.source[:], P.form[0] = (2, 6, 1), (3, 4, 5, 0, 1, 2), face
     P.blocks.kind[:], P.blocks.start[:] = CONTACT, (0, 3, 6)
     P.blocks.mu[:], P.blocks.D[:] = (0.0, 0.5, 0.5, 0.0, 0.5, 0.5), (1e-8, 4.0, 4.0, 1.0, 2.0, 2.0)
     coupling = [[3e-4, -4e-4], [0.9, 0.9]]

@@ -37,7 +37,7 @@ def test_the_parts_of_the_operator(seed):
 @pytest.mark.nojit
 def test_roots_of_masses_are_upper_triangular_and_exact():
     P, _, M, _ = body_system(4)
-    root = P.bodies.U_inv[P.bodies.mass_at[1] : P.bodies.mass_at[2]].reshape(12, 12)  # of two pieces
+    root = P.bodies.U_inv[P.bodies.mass_at[1] : P.bodies.mass_at[2]].reshape(12, 12)  # of two tiles
     np.testing.assert_array_equal(root, np.triu(root))
     np.testing.assert_allclose(root.T @ root @ M[6:18, 6:18], np.eye(12), atol=1e-11)
 
@@ -65,7 +65,7 @@ def test_contacts_of_long_chains_move_as_they_should():
     J = np.array([arm[:, axis] for arm in arms for axis in range(3) if np.abs(arm[:, axis]).max() > 1e-6])
     M = mass_matrix(sim.world, q)
     P = make_system(1, 1, 0, 1, np.array([n // 6]), np.arange(n))
-    P.bodies.M[:], P.bodies.pieces[: n // 6] = M.ravel(), np.arange(n // 6)
+    P.bodies.M[:], P.bodies.tiles[: n // 6] = M.ravel(), np.arange(n // 6)
     factor_masses(P.bodies, 0, n // 6)
     r, v = np.random.default_rng(2).normal(size=len(J)), np.zeros(n)
     weigh(P.bodies, 0, n // 6, J.T @ r, v)
@@ -77,10 +77,10 @@ def test_contacts_of_long_chains_move_as_they_should():
 
 
 @pytest.mark.nojit
-def test_other_pieces_and_rows_are_left_alone():
+def test_other_tiles_and_rows_are_left_alone():
     P, J, *_ = body_system(1)
     f, u = np.full(24, 7.0), np.full(len(J), 7.0)
-    gather(P.blocks.start, P.bodies, 1, 2, 1, 3, np.ones(len(J)), f)  # block 1 on the tree of pieces 1 and 2
+    gather(P.blocks.start, P.bodies, 1, 2, 1, 3, np.ones(len(J)), f)  # block 1 on the tree of tiles 1 and 2
     assert (f[:6] == 7.0).all() and (f[18:] == 7.0).all()
     np.testing.assert_allclose(f[6:18], J[3, 6:18])
     scatter(P.blocks.start, P.bodies, 1, 2, np.ones(24), u)

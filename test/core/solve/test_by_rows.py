@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
-from mb_contact.core.solve.system import UNILATERAL
+from mb_contact.core.workspace import UNILATERAL
 from scenes.body_systems import body_system, random_gain
 
 pytestmark = pytest.mark.nojit

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.solve.body_factors import order_pieces
+from mb_contact.core.solve.body_factors import order_tiles
 from mb_contact.core.solve.central_path import follow_central_path, linearise_smoothed
 from mb_contact.core.solve.laws import RHO, residual
-from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, solve_island
+from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, Goal, solve_island
 from mb_contact.core.solve.newton_step import NEAR_EPS, evaluate, take_step
 from mb_contact.core.solve.pivoting import fits
 from mb_contact.core.solve.search import first_share, is_large, search
@@ -102,7 +102,7 @@ def test_laws_whose_width_is_nothing_are_the_exact_ones(seed):
 def test_both_faces_take_the_same_path_to_a_solution(seed):
     found = []
     for P in both_faces(seed):
-        blocks, c1 = int(P.count[0]), int(P.bodies.first_piece[1])
+        blocks, c1 = int(P.count[0]), int(P.bodies.first_tile[1])
         steps = follow_central_path(make_system_handle(P), 0, blocks, 0, c1, 1e-10, 400)
         assert steps <= 45 and residual(P.blocks, P.r, P.u, 0, blocks) <= 1e-10
         np.testing.assert_allclose(P.u, P.W @ P.r + P.q, atol=1e-12)
@@ -138,12 +138,12 @@ def test_rows_without_friction_lose_their_impulses():
 
 def test_a_heap_is_solved_that_the_last_impulses_lead_to_slowly():
     P, warm = heap("heap_of_50")
-    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), int(P.bodies.first_piece[1])
+    handle, blocks = make_system_handle(P), len(P.blocks.kind)
     assert is_large(handle, 0)
     P.r[:] = warm
-    assert solve_island(handle, 0, 0, bodies, 1e-10, 1e-5, True, 150, 150, True, False)[0] == OVER_BUDGET
+    assert solve_island(handle, 0, Goal(1e-10, 1e-5, True, True, False), 150)[0] == OVER_BUDGET
     P.r[:] = warm
-    status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, 400, True, False)
+    status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), 400)
     assert status == SOLVED and left <= 1e-10 and 15 + 30 < steps <= 100  # those on the path count
     assert residual(P.blocks, P.r, heap_velocities(P, P.r), 0, blocks) <= 1.1e-10
 
@@ -158,10 +158,10 @@ def test_a_grasp_whose_impulses_creep_takes_the_path_first():
 
 def test_steps_on_the_path_count_in_the_budget_and_leave_half_of_it():
     P, warm = heap("heap_of_50")
-    handle, bodies, found = make_system_handle(P), int(P.bodies.first_piece[1]), []
+    handle, found = make_system_handle(P), []
     for budget in (0, 1, 15, 16, 17, 45):
         P.r[:] = warm
-        status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, budget, True, False)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), budget)
         assert status == OVER_BUDGET and steps == budget
         assert left == pytest.approx(residual(P.blocks, P.r, P.u, 0, len(P.blocks.kind)))
         found.append(left)
@@ -171,7 +171,7 @@ def test_steps_on_the_path_count_in_the_budget_and_leave_half_of_it():
 def test_what_is_left_is_the_last_point_on_the_path():
     """Steps that do not fulfil the smoothed laws to tau change nothing of it."""
     P, warm = heap("heap_of_50")
-    handle, bodies, found = make_system_handle(P), int(P.bodies.first_piece[1]), []
+    handle, bodies, found = make_system_handle(P), int(P.bodies.first_tile[1]), []
     for budget in range(21):
         P.r[:] = warm
         assert follow_central_path(handle, 0, len(P.blocks.kind), 0, bodies, 1e-12, budget) == budget
@@ -183,7 +183,7 @@ def test_what_is_left_is_the_last_point_on_the_path():
 def test_far_from_a_solution_the_path_begins_wide():
     """The last impulses without those of 100 contacts: more than half a percent of the largest impulse is missing."""
     P, warm = heap("heap_of_50")
-    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), int(P.bodies.first_piece[1])
+    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), int(P.bodies.first_tile[1])
     P.r[:] = np.where(np.arange(len(warm)) < 300, 0.0, warm)
     before = evaluate(handle, 0, blocks, 0, bodies, P.r.copy())
     assert before > 0.005 * np.sqrt(P.blocks.D * P.r**2).max()
@@ -221,7 +221,7 @@ def path_by_hand(P, handle, blocks, bodies, tolerance, budget):
     now, kept = evaluate(handle, 0, blocks, 0, bodies, P.r.copy()), P.r[:n].copy()
     size = (np.sqrt(P.blocks.D[:n]) * np.abs(P.r[:n])).max()
     tau = max(now, 0.005 * (size if size > 0.0 else (np.abs(P.u[:n]) / np.sqrt(P.blocks.D[:n])).max()))
-    used = 0 if P.face[0] != BY_BODIES else order_pieces(P.bodies, P.factors, 0, blocks, 0, bodies)
+    used = 0 if P.form[0] != BY_BODIES else order_tiles(P.bodies, P.factors, 0, blocks, 0, bodies)
 
     def worst_map():
         return linearise_smoothed(P.blocks, P.r, P.u, tau, eps, 0, blocks, c, G)
@@ -261,7 +261,7 @@ def disturbed_grasp(seed):
 def disturbed_heap(seed):
     P, warm = heap("heap_of_50")
     P.r[:] = warm * np.random.default_rng(seed).choice([0.0, 1.0, 1.0, 30.0], size=len(warm))
-    return P, int(P.bodies.first_piece[1])
+    return P, int(P.bodies.first_tile[1])
 
 
 @pytest.mark.parametrize("start, seeds", [(disturbed_grasp, (1, 17, 31, 32, 33, 43, 56)), (disturbed_heap, (0, 1))])

@@ -10,7 +10,8 @@ import pytest
 
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, UNILATERAL, make_system, make_system_handle
+from mb_contact.core.solve.system import make_system, make_system_handle
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, UNILATERAL
 
 pytestmark = pytest.mark.nojit
 

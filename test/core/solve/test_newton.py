@@ -420,11 +420,11 @@ def test_anchors_jump_to_the_first_change_of_state(seed):
     P.u[:] = 0.1 * rng.normal(size=3 * count)
     P.r[:] = z.ravel() + newton.RHO * P.u
     P.work.anchor[:] = P.r - move.ravel()
-    room = newton._room(make_system_handle(P), 0, count)
+    moves = newton._moves_left(make_system_handle(P), 0, count)
 
     def same(times):
         n, x, y = (z + times * move).T
         return bool(np.all((n > 0.0) & (np.hypot(x, y) <= mu * n)))
 
-    assert 0.0 < room < newton.MOST_MOVES
-    assert same(0.999 * room) and not same(1.001 * room)
+    assert 0.0 < moves < newton.MOST_MOVES
+    assert same(0.999 * moves) and not same(1.001 * moves)

@@ -11,13 +11,14 @@ import pytest
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, solve_island
+from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, Goal, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.search import _solve_parts, search
-from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, CONTACT, make_factors, make_system, make_system_handle
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, make_factors, make_system, make_system_handle
+from mb_contact.core.workspace import CONTACT
 from mb_contact.solvers.blocks import solve_blocks
 from scenes.coupled_trees import ROOM, coupled_trees
 from scenes.heaps import heap, heap_velocities
@@ -28,8 +29,8 @@ BLOCKS, BODIES, ROWS = 65, 16, 195  #: of heap_of_16
 def disturbed(seed, room=ROOM, bad=(5, 40)):
     """An island of trees that is solved but for a few blocks, whose impulses are missing."""
     P, handle, W = coupled_trees(seed, room=room)
-    rows, c1 = int(P.count[1]), int(P.bodies.first_piece[1])
-    assert search(handle, 0, 0, c1, 1e-10, 1e-5, False, 400, False, True)[0] == SOLVED
+    rows, c1 = int(P.count[1]), int(P.bodies.first_tile[1])
+    assert search(handle, 0, Goal(1e-10, 1e-5, False, False, True), 400)[0] == SOLVED
     for b in bad:
         P.r[P.blocks.start[b] : P.blocks.start[b + 1]] = 0.0
     evaluate(handle, 0, int(P.count[0]), 0, c1, P.r.copy())
@@ -40,9 +41,9 @@ def expected_part(P, tolerance):
     """Numbers of the part's blocks; None where there is none."""
     count = int(P.count[0])
     errors = np.array([residual(P.blocks, P.r, P.u, b, b + 1) for b in range(count)])
-    pieces = [set(P.bodies.piece[P.bodies.entry[b] : P.bodies.entry[b + 1]].tolist()) for b in range(count)]
-    bad = set().union(*(pieces[b] for b in np.flatnonzero(errors > max(tolerance, 1e-3 * errors.max()))))
-    part = [b for b in range(count) if pieces[b] & bad]
+    tiles = [set(P.bodies.tile[P.bodies.entry[b] : P.bodies.entry[b + 1]].tolist()) for b in range(count)]
+    bad = set().union(*(tiles[b] for b in np.flatnonzero(errors > max(tolerance, 1e-3 * errors.max()))))
+    part = [b for b in range(count) if tiles[b] & bad]
     return part if 0 < len(part) <= int(0.4 * count) else None
 
 
@@ -71,12 +72,12 @@ def test_the_part_has_all_contacts_of_the_bodies_whose_contacts_are_not_solved(s
     np.testing.assert_array_equal(P.r[copy], before[0][own])
     for name in ("kind", "n_f"):
         np.testing.assert_array_equal(getattr(P.blocks, name)[blocks:end], getattr(P.blocks, name)[part])
-    trees = {int(P.bodies.tree_of[p]) for p in P.bodies.piece[P.bodies.entry[blocks] : P.bodies.entry[end]]}
-    pieces = [p for p in range(c1) if int(P.bodies.tree_of[p]) in trees]
-    assert P.bodies.pieces[c1 : P.bodies.first_piece[2]].tolist() == pieces
+    trees = {int(P.bodies.tree_of[p]) for p in P.bodies.tile[P.bodies.entry[blocks] : P.bodies.entry[end]]}
+    tiles = [p for p in range(c1) if int(P.bodies.tree_of[p]) in trees]
+    assert P.bodies.tiles[c1 : P.bodies.first_tile[2]].tolist() == tiles
     impulses = before[0].copy()
     impulses[own] = P.r[copy] = np.random.default_rng(seed).normal(size=len(own))
-    evaluate(handle, blocks, end, c1, int(P.bodies.first_piece[2]), P.r.copy())
+    evaluate(handle, blocks, end, c1, int(P.bodies.first_tile[2]), P.r.copy())
     np.testing.assert_allclose(P.u[copy], (W @ impulses + P.q[:rows])[own], atol=1e-10)
 
 
@@ -115,8 +116,7 @@ def test_a_solution_of_the_part_solves_its_contacts_in_the_island():
     P, handle, W, rows, c1 = disturbed(0, bad=(5,))
     others = P.r[:rows].copy()
     assert pose_part(handle, 0, 1e-10)
-    d1 = int(P.bodies.first_piece[2])
-    assert search(handle, 1, c1, d1, 1e-11, 1e-3, False, 200, False, True)[0] == SOLVED
+    assert search(handle, 1, Goal(1e-11, 1e-3, False, False, True), 200)[0] == SOLVED
     take_part(handle)
     part = P.origin[rows : P.blocks.start[P.island[2]]]
     rest = np.setdiff1d(np.arange(rows), part)
@@ -134,12 +134,10 @@ def by_hand(P, handle, c1, tolerance, budget):
         if used >= budget or not pose_part(handle, 0, tolerance):
             break
         share = int(P.island[2] - P.island[1]), count
-        d1 = int(P.bodies.first_piece[2])
+        d1 = int(P.bodies.first_tile[2])
         for turn in range(2):
             most = min(40, (budget - used) * share[1] // share[0])
-            status, steps, left = solve_island(
-                handle, 1, c1, d1, 0.1 * tolerance, 1e-3, False, most, most, False, True
-            )  # fmt: skip
+            status, steps, left = solve_island(handle, 1, Goal(0.1 * tolerance, 1e-3, False, False, True), most)
             used += steps * share[0] // share[1]
             if turn == 1 or status != OVER_BUDGET or left <= 0.1 * now or used >= budget:
                 break
@@ -149,8 +147,7 @@ def by_hand(P, handle, c1, tolerance, budget):
         if status != SOLVED and left > 0.1 * now:
             break
         take_part(handle)
-        most, longer = min(6, budget - used), min(40, budget - used)
-        status, steps, left = solve_island(handle, 0, 0, c1, tolerance, 1e-3, False, most, longer, False, False)
+        status, steps, left = solve_island(handle, 0, goal(tolerance), min(6, budget - used))
         used += steps
         if status != OVER_BUDGET:
             return status, used, left
@@ -160,10 +157,15 @@ def by_hand(P, handle, c1, tolerance, budget):
     return OVER_BUDGET, used, evaluate(handle, 0, count, 0, c1, kept)
 
 
+def goal(tolerance):
+    """Of ``_solve_parts``."""
+    return Goal(tolerance, 1e-3, False, False, False)
+
+
 def agree(start, budget):
     """Both ways from the same start; the status, which is that of a solution where it says so."""
     found = []
-    for way in (by_hand, lambda *a: _solve_parts(*a[1:2], 0, 0, *a[2:], False)):
+    for way in (by_hand, lambda _, handle, c1, tolerance, budget: _solve_parts(handle, 0, goal(tolerance), budget)):
         P, handle, velocities, c1 = start()
         now = residual(P.blocks, P.r, P.u, 0, int(P.count[0]))
         P.u[: P.count[1]] += 1e-9  # velocities of a Newton step are not exact
@@ -195,7 +197,7 @@ def test_parts_and_the_island_are_solved_by_turns(budget):
 def impulses_of_fifty():
     P, warm = heap("heap_of_50")
     P.r[:] = warm
-    search(make_system_handle(P), 0, 0, 50, 1e-12, 1e-5, True, 400, True, True)
+    search(make_system_handle(P), 0, Goal(1e-12, 1e-5, True, True, True), 400)
     return P.r.copy()
 
 
@@ -223,7 +225,7 @@ def test_turns_of_a_heap(impulses_of_fifty, budget):
 def test_a_part_whose_factors_do_not_fit_is_told():
     P, handle, _, _, c1 = disturbed(0, bad=(5,))
     handle = make_system_handle(P._replace(factors=make_factors(0, c1, 0, -16 * c1 - 16)))
-    assert _solve_parts(handle, 0, 0, c1, 1e-10, 400, False)[0] == TOO_LARGE
+    assert _solve_parts(handle, 0, goal(1e-10), 400)[0] == TOO_LARGE
 
 
 @pytest.mark.nojit
@@ -234,9 +236,9 @@ def test_a_heap_most_of_which_is_solved_needs_no_path():
         P, warm = heap("heap_of_16", room)
         handle = make_system_handle(P)
         P.r[:ROWS] = warm
-        assert solve_island(handle, 0, 0, BODIES, 1e-10, 1e-5, True, 15, 15, True, False)[0] != SOLVED
+        assert solve_island(handle, 0, Goal(1e-10, 1e-5, True, True, False), 15)[0] != SOLVED
         P.r[:ROWS] = warm
-        status, count, left = search(handle, 0, 0, BODIES, 1e-10, 1e-5, True, 400, True, False)
+        status, count, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), 400)
         assert status == SOLVED and left <= 1e-10
         assert residual(P.blocks, P.r, heap_velocities(P, P.r), 0, BLOCKS) <= 1.1e-10
         steps.append(count)
@@ -249,7 +251,7 @@ def test_parts_stay_within_the_budget():
     handle, found = make_system_handle(P), []
     for budget in range(15, 24):  # residuals of steps that go on differ by what a part was solved to
         P.r[:ROWS] = warm
-        status, steps, left = search(handle, 0, 0, BODIES, 1e-10, 1e-5, True, budget, True, False)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), budget)
         assert steps <= budget and left == pytest.approx(residual(P.blocks, P.r, P.u, 0, BLOCKS))
         found.append(left)
     assert all(b <= 1.01 * a for a, b in zip(found, found[1:])) and found[0] > 1e-6 and found[-1] <= 1e-10
@@ -273,7 +275,7 @@ def by_rows(W, q, mu, room=1):
     rows, count = len(q), len(q) // 3
     none = np.zeros(0, np.int64)
     P = make_system((1 + room) * rows, (1 + room) * count, 0, rows, none, none)
-    P.count[:], P.face[0], P.island[1] = (count, rows, 1), BY_ROWS, count
+    P.count[:], P.form[0], P.island[1] = (count, rows, 1), BY_ROWS, count
     P.blocks.kind[:count], P.blocks.start[: count + 1] = CONTACT, 3 * np.arange(count + 1)
     P.blocks.mu[:rows], P.q[:rows], P.source[:rows], P.W[:] = mu, q, np.arange(rows), W
     P.blocks.D[:rows] = np.diag(W)
@@ -306,7 +308,7 @@ def test_few_acting_contacts_have_the_solution_of_all(count, velocity):
     found = []
     for room in (1, 0):
         P, handle = by_rows(W, q, mu, room)
-        status, steps, left = search(handle, 0, 0, 0, 1e-10, 1e-3, False, 400, True, True)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, False, True, True), 400)
         u = W @ P.r[: 3 * count] + q
         assert status == SOLVED and residual(P.blocks, P.r, u, 0, count) <= 1.1e-10 and left <= 1e-10
         np.testing.assert_allclose(P.u[: 3 * count], u, atol=1e-12)
@@ -351,7 +353,7 @@ def test_contacts_come_to_approach_one_after_the_other():
     taken = []
     for room in (1, 0):
         P, handle = by_rows(W, q, mu, room)
-        status, steps, _ = search(handle, 0, 0, 0, 1e-10, 1e-3, False, 400, True, True)
+        status, steps, _ = search(handle, 0, Goal(1e-10, 1e-3, False, True, True), 400)
         assert status == SOLVED and np.flatnonzero(P.r[: 3 * count : 3]).tolist() == list(range(chain + 1))
         taken.append(steps)
     assert taken[0] <= chain + 1 < taken[1]  # each part counts as one step of all
@@ -368,7 +370,7 @@ def test_a_part_that_jams_leaves_the_ray_to_the_island():
     taken = []
     for room in (1, 0):
         _, handle = by_rows(W, q, mu, room)
-        status, steps, _ = search(handle, 0, 0, 0, 1e-10, 1e-3, False, 400, True, True)
+        status, steps, _ = search(handle, 0, Goal(1e-10, 1e-3, False, True, True), 400)
         assert status == NO_MOTION
         taken.append(steps)
     assert taken[1] < taken[0] <= 1.3 * taken[1]
@@ -382,12 +384,12 @@ def test_by_bodies_a_contact_that_locks_itself_is_a_part(own, asked):
     P = make_system(6 * count, 2 * count, 2 * count, 0, np.ones(count, np.int64), np.arange(6 * count))
     P = P._replace(factors=make_factors(0, count, 36 * count, 36 * count))
     rows, b = 3 * count, np.arange(count)
-    P.count[:], P.face[0], P.island[1] = (count, rows, 1), BY_BODIES, count
+    P.count[:], P.form[0], P.island[1] = (count, rows, 1), BY_BODIES, count
     P.blocks.kind[:count], P.blocks.start[: count + 1] = CONTACT, 3 * np.arange(count + 1)
     P.source[:rows] = np.arange(rows)
     P.blocks.mu[:rows] = np.tile([0.0, 0.4, 0.4], count)
-    P.bodies.piece[:count], P.bodies.at[:count], P.bodies.entry[: count + 1] = b, 3 * b, np.arange(count + 1)
-    P.bodies.pieces[:count], P.bodies.first_piece[1] = b, count
+    P.bodies.tile[:count], P.bodies.at[:count], P.bodies.entry[: count + 1] = b, 3 * b, np.arange(count + 1)
+    P.bodies.tiles[:count], P.bodies.first_tile[1] = b, count
     P.bodies.J[:rows] = np.tile(np.eye(3, 6), (count, 1))
     W = np.eye(3)
     W[:2, :2] = own
@@ -403,7 +405,7 @@ def test_by_bodies_a_contact_that_locks_itself_is_a_part(own, asked):
     spread_scales(P.blocks, count)
     handle = make_system_handle(P)
     scale_normals(handle)
-    status, steps, left = search(handle, 0, 0, count, 1e-10, 1e-3, True, 400, True, True)
+    status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, True, True, True), 400)
     assert status == SOLVED and left <= 1e-10 and steps <= 30
     np.testing.assert_allclose(P.r[:2], -np.linalg.solve(own, asked), rtol=1e-6)
     assert not P.r[3:rows].any()

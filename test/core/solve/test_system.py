@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.solve.system import PIECE, make_factors, make_system, spread_rows
+from mb_contact.core.solve.system import TILE, make_factors, make_system, spread_rows
 
 pytestmark = pytest.mark.nojit
 
@@ -23,7 +23,7 @@ def test_trees_stand_one_after_the_other():
 def test_every_part_has_the_size_of_what_it_holds():
     P = make_system(rows=9, blocks=4, entries=7, dense=5, trees=np.array([1, 3, 2]), place=np.arange(36))
     assert P.W.shape == P.factors.A.shape == (5, 5)
-    assert P.bodies.J.shape == (21, PIECE) and P.work.f.shape == P.work.v.shape == (6 * PIECE,)
+    assert P.bodies.J.shape == (21, TILE) and P.work.f.shape == P.work.v.shape == (6 * TILE,)
     assert P.blocks.start.shape == P.island.shape == (5,) and P.work.G.shape == (9, 3)
     assert (P.blocks.D == 1.0).all() and not P.blocks.mu.any()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.core.workspace import CONTACT, NO_BLOCK, UNILATERAL
 from scenes.posed_steps import bar_and_ball, pose
 
 pytestmark = pytest.mark.nojit
@@ -17,8 +18,10 @@ DEPTH = 1e-4  # [m] of the ball in the ground
 
 def test_rows_are_the_contact_s_and_the_limit_s():
     sim = bar_and_ball()
-    posed, blocks = pose(sim), sim.context.blocks
-    assert blocks.count[0] == 2 and blocks.dim[:2].tolist() == [3, 1] and posed.n_rows == 4
+    posed, rows = pose(sim), sim.context.rows
+    assert rows.contacts[0] == 1 and rows.end[0] == posed.n_rows == 4
+    assert rows.law[:4].tolist() == [CONTACT, NO_BLOCK, NO_BLOCK, UNILATERAL]
+    assert rows.next[:4].tolist() == [1, 2, -1, -1]
     t1, t2 = sim.context.frames.t1[0], sim.context.frames.t2[0]
     np.testing.assert_allclose(posed.J[0], [0, 0, 0, 0, 0, 0, 1], atol=1e-12)  # up
     for row, t in ((1, t1), (2, t2)):  # at the lowest point: v + omega x (-r e_z)

@@ -51,7 +51,7 @@ def test_a_limit_out_of_reach_comes_in_when_impulses_drive_the_joint_past_it():
     sim.set_state(np.concatenate(([-0.5], sim.q[1:])), sim.v)
     pose(sim)
     context = sim.context
-    assert context.blocks.rows[0] == 3  # the ball's contact alone
+    assert context.rows.end[0] == 3  # the ball's contact alone
     context.work.v_next[:] = 0.0
     assert not limits_missed(context.handle)
     context.work.v_next[0] = 0.6 / sim.time_step
@@ -67,7 +67,7 @@ def tower():
     sim = mb.Simulator(Scene(primitives=tuple(boxes), ground=Ground()))
     pose(sim)
     P, context = sim.context.system, sim.context
-    assert P.face[0] == BY_BODIES
+    assert P.form[0] == BY_BODIES
     P.bodies.U_inv[:] *= 1.0 + 1e-7
     P.bodies.M[:] /= (1.0 + 1e-7) ** 2
     return context, lambda: max(context.solution.residuals[:2])
