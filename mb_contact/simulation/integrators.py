@@ -109,6 +109,10 @@ class Integrator:
             kernel(handle, BEGIN)
         _flow_step.many_steps(handle, 0)
 
+    def ask_engine(self):
+        """Witnesses of the pairs that have no closed form, where the step ends."""
+        self._context.end_poses.ask_engine()
+
     def begin(self, handle):
         """Put the start of the flow at the handle's state, with its efforts and without impulses."""
         _flow.begin_flow(handle, self._context.flow)
@@ -139,7 +143,7 @@ class Integrator:
         context = self._context
         _kept.look_at_end(handle, context.flow, context.ends)
         if context.end_poses.buffers.found[ASKED]:
-            context.end_poses.ask_engine()
+            self.ask_engine()
         status = context.contact_step.solve_at_end(handle, context.flow, context.ends)
         return status or self.flow_with_impulses(handle)
 

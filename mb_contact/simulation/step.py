@@ -219,7 +219,7 @@ class Stepper:
                 context.ask_engine()
                 stage = ANSWERED
             elif status == ASK_AT_END:
-                context.end_poses.ask_engine()
+                integrator.ask_engine()
                 stage = ANSWERED_AT_END
             elif context.make_room(status):
                 stage, handle = min(stage, ANSWERED), context.handle

@@ -122,7 +122,7 @@ class ThreadLane:
                 context.ask_engine()
                 at[STAGE] = ANSWERED
             elif status == ASK_AT_END:
-                context.end_poses.ask_engine()
+                context.integrator.ask_engine()
                 at[STAGE] = ANSWERED_AT_END
             elif context.make_room(status):
                 at[STAGE] = min(at[STAGE], ANSWERED)
