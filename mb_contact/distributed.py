@@ -18,12 +18,13 @@ from mb_contact.checks import Floats, as_positive, as_shape, as_whole
 from mb_contact.core.worlds.store import Store
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.model.scene import Scene, load_scene
+from mb_contact.record import State
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.lanes import Held, ThreadLane
 from mb_contact.worlds.readings import WorldReadings
 from mb_contact.worlds.trajectories import Rollout
 from mb_contact.worlds.values import OwnValues
-from mb_contact.worlds.worlds import CONTACT_ARRAYS, Worlds, WorldsState
+from mb_contact.worlds.worlds import Worlds, WorldsState
 
 RESTARTS = 3  #: of an actor within one call; then its failure is the call's
 
@@ -90,11 +91,11 @@ RESULTS = {"rollout": 3}  #: how many arrays a call returns beside the state and
 class _Gathered:
     """Arrays of a Store of all worlds, each fetched from the shards' saved states when it is first asked for."""
 
-    def __init__(self, fetch):
-        self._fetch = fetch
+    def __init__(self, fetch, layout):
+        self._fetch, self._layout = fetch, layout
 
     def __getattr__(self, name):
-        array = _joined(name, [saved.arrays[name] for saved in self._fetch()])
+        array = _joined(self._layout, name, [saved.arrays[name] for saved in self._fetch()])
         array.setflags(write=False)
         setattr(self, name, array)
         return array
@@ -149,7 +150,7 @@ class RemoteWorlds(WorldReadings):
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         lane = ThreadLane(self.scene)
         self._own, self._sizes = OwnValues(lane, lane.sizes(1)), lane.sizes(count)
-        self.world, self.time_step = lane.world, lane.context.dt
+        self.world, self.time_step, self._layout = lane.world, lane.context.dt, lane.context.layout
         self._tolerance = Worlds(self.scene, 1, 1).solver_tolerance  # kernels are compiled here, once for all actors
         self._ray, self._made_of, self._progress = _ray(), scene, progress
         self.restarts, self.failures = 0, {}  # type: int, dict[int, str]
@@ -209,20 +210,18 @@ class RemoteWorlds(WorldReadings):
     def save(self, mask: Chosen = None) -> WorldsState:
         """As ``Worlds.save``."""
         saved, chosen = self._ray.get(self._saved), numbers_of(mask, self.count)
-        arrays = {name: _joined(name, [part.arrays[name] for part in saved])[chosen] for name in saved[0].arrays}
-        return WorldsState(arrays, saved[0].scene)
+        names = saved[0].arrays
+        arrays = {name: _joined(self._layout, name, [part.arrays[name] for part in saved]) for name in names}
+        return WorldsState(arrays, saved[0].scene).rows(chosen)
 
     def restore(self, saved: WorldsState, mask: Chosen = None) -> None:
         """As ``Worlds.restore``."""
         chosen = self._mask(mask)
         if not isinstance(saved, WorldsState):
             raise InputError("restore needs a WorldsState of worlds with this very scene; take one from save")
-        if len(saved.arrays["q"]) != chosen.sum():
-            raise InputError(f"the saved states are {len(saved.arrays['q'])}, the worlds {chosen.sum()}")
-        self._all("reset", [
-            (chosen[s], WorldsState({name: x[rows] for name, x in saved.arrays.items()}, saved.scene))
-            for s, rows in self._rows(chosen)
-        ])  # fmt: skip
+        if len(saved.arrays["state"]) != chosen.sum():
+            raise InputError(f"the saved states are {len(saved.arrays['state'])}, the worlds {chosen.sum()}")
+        self._all("reset", [(chosen[s], saved.rows(rows)) for s, rows in self._rows(chosen)])
 
     def set(self, name: str, values: ArrayLike, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
         """As ``Worlds.set``."""
@@ -263,6 +262,17 @@ class RemoteWorlds(WorldReadings):
     def solver_tolerance(self, residual: float) -> None:
         self._tolerance = as_positive(residual, "solver_tolerance")
 
+    @property
+    def state(self) -> State:
+        """As ``Worlds.state``, to be read.
+
+        Returns
+        -------
+        State
+        """
+        arrays = self._store.arrays
+        return State(self._layout, arrays.state, arrays.contact_state)
+
     # --- calls ------------------------------------------------------------------------------
 
     def _mask(self, mask):
@@ -289,7 +299,7 @@ class RemoteWorlds(WorldReadings):
                 raise error.cause from None
             raise
         self.failures = {s.start + w: why for s, part in zip(self._slices, results) for w, why in part[0].items()}
-        self._store = Held(_Gathered(lambda: ray.get(self._saved)), None)
+        self._store = Held(_Gathered(lambda: ray.get(self._saved), self._layout), None)
         return [part[1:] for part in results]
 
     def _finish(self, name, arguments):
@@ -355,9 +365,12 @@ def _part(array: Any, s: slice) -> Any:
     return None if array is None else array[s]
 
 
-def _joined(name: str, arrays: list[Floats]) -> Floats:
-    """Rows of all shards; of contacts as many columns as the shard with most has."""
-    if name in CONTACT_ARRAYS:
+def _joined(layout: Any, name: str, arrays: list[Floats]) -> Floats:
+    """Rows of all shards; with room for as many contacts as the shard with most has."""
+    if name == "report":
         most = max(array.shape[1] for array in arrays)
-        arrays = [np.pad(x, [(0, 0), (0, most - x.shape[1])] + [(0, 0)] * (x.ndim - 2)) for x in arrays]
+        arrays = [np.pad(x, [(0, 0), (0, most - x.shape[1]), (0, 0)]) for x in arrays]
+    elif name == "contact_state":
+        most = max(layout.room(array) for array in arrays)
+        arrays = [layout.fitted(x, most) for x in arrays]
     return np.concatenate(arrays)

@@ -72,6 +72,8 @@ def assert_same(remote, worlds):
     ours, theirs = remote.save(), worlds.save()
     for name, array in theirs.arrays.items():
         other = ours.arrays[name]
+        if name == "contact_state":
+            array = worlds.state.copy()._layout.fitted(array, remote.state._layout.room(other))
         np.testing.assert_array_equal(other[:, : array.shape[1]] if array.ndim > 1 else other, array, err_msg=name)
     assert remote.failures == worlds.failures
 

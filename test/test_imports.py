@@ -19,7 +19,7 @@ PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}
 BASE = LEAVES | {"types", "keys"}
-BELOW_SIMULATION = BASE | {"compile", "core", "model", "solvers", "dynamics", "collision"}
+BELOW_SIMULATION = BASE | {"compile", "core", "record", "model", "solvers", "dynamics", "collision"}
 
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
 ALLOWED = {
@@ -30,12 +30,13 @@ ALLOWED = {
     "compile": set(),
     "keys": LEAVES,
     "core": {"types", "compile"},
+    "record": LEAVES | {"core"},
     "solvers": BASE | {"core", "lazy"},
     "model": BASE | {"core"},
     "dynamics": BASE | {"core", "model", "solvers"},
     "control": BASE | {"core", "model", "dynamics"},
     "collision": BASE | {"compile", "core", "model", "solvers"},
-    "surfaces": BASE | {"core", "model", "dynamics"},
+    "surfaces": BASE | {"core", "record", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
     "worlds": BELOW_SIMULATION | {"lazy", "simulation"},

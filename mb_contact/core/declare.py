@@ -13,6 +13,7 @@
 """
 
 import functools
+import math
 import re
 from typing import get_type_hints
 
@@ -39,6 +40,44 @@ def _size(text, known):
     """Value of a size by its name, multiplied by a number before it, raised by a number behind it."""
     factor, name, more = SIZE.fullmatch(text).groups()
     return int(factor or 1) * known[name] + int(more or 0)
+
+
+class Layout:
+    """Where the arrays of a declaration stand in one vector of 8-byte words.
+
+    Parameters
+    ----------
+    declaration : class of NamedTuple
+        As of ``allocate``.
+    **known
+        The sizes that shapes name.
+
+    Attributes
+    ----------
+    size : int
+        Words of the vector.
+
+    >>> layout = Layout(Example, c=8)
+    >>> vectors = np.zeros((3, layout.size))
+    >>> vectors.shape, layout.arrays(vectors).point.shape, layout.arrays(vectors[0]).count.dtype
+    ((3, 25), (3, 8, 3), dtype('int64'))
+    """
+
+    def __init__(self, declaration, **known):
+        self._declaration, self._places, self.size = declaration, {}, 0
+        for name, dtype, sizes in _shapes(declaration):
+            shape = [size if isinstance(size, int) else _size(size, known) for size in sizes]
+            start, self.size = self.size, self.size + math.prod(shape)
+            self._places[name] = slice(start, self.size), dtype, shape
+
+    def array(self, name, vectors):
+        """View of vectors (..., size) as the declaration's array of this name; integers lie there with their bits."""
+        at, dtype, shape = self._places[name]
+        return vectors[..., at].view(dtype).reshape(*vectors.shape[:-1], *shape)
+
+    def arrays(self, vectors):
+        """The declaration with all of them."""
+        return self._declaration(*(self.array(name, vectors) for name in self._places))
 
 
 def allocate(declaration, **known):

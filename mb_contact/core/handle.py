@@ -87,6 +87,10 @@ class StepArrays(NamedTuple):
     sleep: Sleep
     kept: Contacts  #: contacts of what sleeps
     need: object  #: step.by_need.Need
+    flow: object  #: integrate.flow.FlowArraysHandle
+    ends: object  #: integrate.kept_contacts.PosesArraysHandle: poses and contacts where a flow ends
+    state: Annotated[Reals, "words"]  #: all of core.state.StateArrays, of which arrays above are views
+    contact_state: Annotated[Reals, "room"]  #: all of core.state.ContactState, likewise
 
 
 StepArraysHandleType, StepArraysHandle, make_step_handle = handle(StepArrays)

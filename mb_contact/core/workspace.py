@@ -496,7 +496,8 @@ def make_loop_work(n, m):
     return allocate(LoopWork, n=n, m=m)
 
 
-def make_step_work(n, N, nq, g, capacity):
+def make_step_work(n, N, nq, g, capacity, **kept):
+    """Of a step with room for so many contacts; ``kept`` are fields that are views of the state."""
     record = np.zeros(HEAD + COLUMNS * capacity)
     report = record[HEAD:].reshape(capacity, COLUMNS)
-    return allocate(StepWork, n=n, N=N, nq=nq, g=g, c=capacity, record=record, report=report)
+    return allocate(StepWork, n=n, N=N, nq=nq, g=g, c=capacity, record=record, report=report, **kept)

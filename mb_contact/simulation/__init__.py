@@ -9,10 +9,11 @@ _DEFINED = {
     "cameras": ("ImageReading", "ScanReading"),
     "initial": ("initial_penetrations",),
     "pads": ("TactileReading",),
-    "results": ("Certificate", "Impact", "State", "Step", "SurfaceState"),
+    "results": ("Certificate", "Impact", "Step"),
     "sensors": ("EncoderReading", "ImuReading", "Sensors"),
     "simulator": ("Simulator",),
-    "mixed_simulator": ("MixedSimulator", "MixedState"),
+    "state": ("State",),
+    "mixed_simulator": ("MixedSimulator",),
     "surface_simulator": ("SurfaceSimulator",),
 }
 

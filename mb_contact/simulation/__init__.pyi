@@ -5,11 +5,12 @@
 
 from mb_contact.simulation.cameras import ImageReading, ScanReading
 from mb_contact.simulation.initial import initial_penetrations
-from mb_contact.simulation.mixed_simulator import MixedSimulator, MixedState
+from mb_contact.simulation.mixed_simulator import MixedSimulator
 from mb_contact.simulation.pads import TactileReading
-from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
+from mb_contact.simulation.results import Certificate, Impact, Step
 from mb_contact.simulation.sensors import EncoderReading, ImuReading, Sensors
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.state import State
 from mb_contact.simulation.surface_simulator import SurfaceSimulator
 
 __all__ = [
@@ -19,14 +20,12 @@ __all__ = [
     "Impact",
     "ImuReading",
     "MixedSimulator",
-    "MixedState",
     "ScanReading",
     "Sensors",
     "Simulator",
     "State",
     "Step",
     "SurfaceSimulator",
-    "SurfaceState",
     "TactileReading",
     "initial_penetrations",
 ]

@@ -12,6 +12,7 @@ from mb_contact.core.collision.workspace import Motion
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
+from mb_contact.core.integrate.kept_contacts import PosesArrays, make_poses_handle
 from mb_contact.core.integrate.whole import accept
 from mb_contact.core.solve import assemble as _assemble, friction as _friction, islands as _islands
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle, spread_rows
@@ -23,9 +24,12 @@ from mb_contact.model.aggregates import choose_loops, merged_roots, tree_aggrega
 from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
+from mb_contact.record import StateLayout, read_only
+from mb_contact.simulation.integrators import make_scene_flow
+from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.simulation.sleeping import Sleepers
-from mb_contact.simulation.wrenches import ExternalWrenches
-from mb_contact.types import ASK_ON_WAY, JOINT_FLOATING, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+from mb_contact.simulation.wrenches import ExternalWrenches, moving_links
+from mb_contact.types import ASK_ON_WAY, JOINT_FLOATING, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS, Contacts
 
 MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
@@ -34,6 +38,7 @@ SOLVED = 1e-10  #: natural map of every block that a step asks of its solver [sq
 NEWTON_STEPS = 400  #: that an island may take
 FULL = 1e-6  #: part of its bound that an impulse of joint friction may lack where the joint slips
 NEVER = 1e300  #: part of an energy that no step gains
+SERVO_ARRAYS = ("target", "target_rate", "saturation")  #: of the joints, which change
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 
 FRICTION_MODELS = {
@@ -52,9 +57,15 @@ class StepContext:
     ----------
     scene : Scene
     world : World
+    surfaces : SurfaceTree, optional
+        Whose state is a part of the scene's.
 
     Attributes
     ----------
+    layout : StateLayout
+    state, contact_state : ndarray
+        The two vectors of the state (docs/state.md), of which ``q``, ``v``, ``effort``, ``gravity``, ``memory`` and
+        other arrays that change from step to step are views; the latter is another one behind ``allocate``.
     q, v, effort : ndarray
         Coordinates (nq,), velocities (N,) and commanded efforts (N,) that the kernels work on.
     settings, solver, drift : ndarray
@@ -71,8 +82,8 @@ class StepContext:
         Who solves, moves and collides; ``impacts`` and ``events`` are None where a scene has none (yet).
     """
 
-    def __init__(self, scene, world):
-        self.scene, self.world, tree = scene, world, world.tree
+    def __init__(self, scene, world, surfaces=None):
+        self.scene, self.world, self.surfaces, tree = scene, world, surfaces, world.tree
         self.n, self.N = len(tree.parent), len(tree.armature)
         dt = float(scene.time_step)
         units = world.units
@@ -85,29 +96,34 @@ class StepContext:
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions)), 1.0])
         self.impact, self.restitution = np.zeros(4), world.restitution
-        self.gravity = np.array(world.gravity, dtype=np.float64)
-        joints = world.joints
-        own = {name: getattr(joints, name).copy() for name in ("target", "target_rate", "saturation")}  # what changes
-        hinges = world.hinges
+        joints, hinges = world.joints, world.hinges
         self.hinges = hinges._replace(speed=hinges.speed.copy(), posed=hinges.posed.copy())
         self.hinge_effort = np.zeros(len(hinges.body))  #: clamped commands of the last step
-        self.joints = joints._replace(total=joints.damping.copy(), **own)
-        total = self.joints.total.view()
-        total.setflags(write=False)
+        total = joints.damping.copy()
         self.parts, self.loops = choose_loops(scene, tree, world.couplings, world.flexible)
         embedded = [[i for part in self.parts for i in getattr(part, name)] for name in ("closures", "gears")]
         self.couplings = world.couplings.without(*embedded) if self.parts else world.couplings
         if self.parts:
             tree = tree._replace(root=merged_roots(tree, self.parts))
-        self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
+        self._layout = _islands.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
+        forces = (hinges.damping + hinges.armature > 0.0).sum() + (hinges.friction > 0.0).sum()
+        self._bilateral = self.couplings.rows + len(joints.rubbing) + int(forces)
+        self.layout = self._lay_out(surfaces)
+        self.state, self.contact_state = np.zeros(self.layout.fixed.size), np.zeros(0)
+        self.arrays = arrays = self.layout.fixed.arrays(self.state)
+        self.q, self.v, self.effort, self.gravity = arrays[:4]
+        self.q[:], self.v[:], self.gravity[:] = world.q0, world.v0, world.gravity
+        own = {name: getattr(arrays, name) for name in SERVO_ARRAYS}  # what changes
+        for name, array in own.items():
+            array[:] = getattr(joints, name)
+        self.joints = joints._replace(total=total, **own)
+        self.tree = tree._replace(damping=read_only(total))  # kernels are compiled for arrays that they may not write
         self.narrow = make_narrow_phase(world.geoms, scene.collision_engine)
         self.buffers, self.geoms = make_buffers(world.geoms, self.narrow), make_geoms_handle(world.geoms)
         self.kin = _workspace.make_kinematics(self.n, self.N, self.make_modal())
         self.art = _workspace.make_articulated(self.n, self.N, self.make_aggregates())
         self.compliance = _workspace.make_compliance(self.n)
-        self.q, self.v = np.array(world.q0, dtype=np.float64), np.array(world.v0, dtype=np.float64)
-        self.effort = np.zeros(self.N)
-        self.wrenches = ExternalWrenches(world)
+        self.wrenches = ExternalWrenches(world, arrays)
         self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
         self.contact_step = self.integrator = self.impacts = self.events = None
         self.motions = None  #: DrivenMotions of a scene that has some
@@ -115,16 +131,29 @@ class StepContext:
             from mb_contact.simulation.driven import DrivenMotions  # SciPy takes 0.2 s to import
 
             self.motions = DrivenMotions(self)
-        self._layout = _islands.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
-        self.sleepers, self.kept = Sleepers(self, self._layout[0]), None
+        self.sleepers = Sleepers(self, self._layout[0])
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
         self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows])
         self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors
-        self.memory = None
+        self.flow_arrays, self.flow = make_scene_flow(self)
+        self.initial = self.state.copy()  #: with which the scene begins, but for loops that are still open
+        self.memory = self.work = None
         self.time = 0.0  #: at its start [s]
         self.last = None  #: LastStep of the present state; None where it is not that after a step
+
+    def _lay_out(self, surfaces):
+        """StateLayout of the scene's state."""
+        scene, world, couplings = self.scene, self.world, self.couplings
+        trees = int(self._layout[0].max(initial=-1)) + 1 if scene.sleep else 0
+        sizes = {"nq": len(world.q0), "N": self.N, "m": self._bilateral, "closures": len(couplings.closures.kind),
+                 "g": len(world.geoms.kind), "links": len(moving_links(world))}  # fmt: skip
+        if scene.motions:
+            sizes |= {"gears": len(couplings.gears.ratio), "driven": sizes["closures"]}
+        if trees:
+            sizes |= {"s": 1, "trees": trees, "sleeping_q": sizes["nq"], "sleeping_v": self.N, "sleeping_n": self.n}
+        return StateLayout(**sizes, **({} if surfaces is None else surfaces.state_sizes()))
 
     @property
     def dt(self):
@@ -200,13 +229,12 @@ class StepContext:
         return True
 
     def allocate(self, capacity=FIRST_CAPACITY):
-        """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
+        """Workspaces for ``capacity`` contact points; the state is carried over."""
         world, surfaces, couplings = self.world, self.world.surfaces, self.couplings
         n_f = 0 if self.scene.friction_model == "coulomb_cone" else self.scene.friction_directions
         sides = 4 if np.isfinite(self.joints.velocity_limit).any() else 2
         scalars = sides * int((self.tree.nv == 1).sum()) + 2 * len(self.hinges.body)  # limits of scalar joints
-        forces = (self.hinges.damping + self.hinges.armature > 0.0).sum() + (self.hinges.friction > 0.0).sum()
-        bilateral, gears = couplings.rows + len(self.joints.rubbing) + int(forces), len(couplings.gears.ratio)
+        bilateral, gears = self._bilateral, len(couplings.gears.ratio)
         rows_a_contact = 3 + int((surfaces.torsional > 0.0).any()) + 2 * int((surfaces.rolling > 0.0).any())
         rows, blocks = rows_a_contact * capacity + scalars + bilateral + gears, capacity + scalars
         self.capacity = capacity
@@ -224,24 +252,27 @@ class StepContext:
             FRICTION_MODELS[self.scene.friction_model], n_f, 1 if flows else 2, world.viscous, surfaces, capacity
         )
         kinematics = _workspace.make_kinematics(self.n, self.N, self.make_modal())
-        self.need = make_need(self, self._poses, make_contacts, kinematics, allocate(Motion))
-        work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
-        memory = allocate(
-            _workspace.Memory, c=capacity, N=self.N, m=bilateral, closures=len(couplings.closures.kind)
+        self.end_poses = OtherPoses(self, capacity) if self.flow_arrays.q.size else None
+        self.ends = self.end_poses.handle if self.end_poses else make_poses_handle(
+            PosesArrays(self._poses, self.contacts)  # which Euler's steps have no use for
         )
-        kept = make_contacts(capacity)
-        if self.memory is not None:
-            for new, old in zip(kept, self.kept):
-                new[: min(len(new), len(old))] = old[: len(new)]
-            for name in ("energy", "falling", "sums", "joint_effort", "geom_impulse", "external"):
-                getattr(work, name)[:] = getattr(self.work, name)
-            for new, old in zip(memory, self.memory):
-                new[: min(len(new), len(old))] = old[: len(new)]
-            memory = memory._replace(released=self.memory.released)
-        self.memory, self.work, self.kept = memory, work, kept
-        moving, released = self.motions or couplings, memory.released.view()
-        released.setflags(write=False)  # for kernels, which are compiled for arrays that they may not write
-        self.closures = moving.closures._replace(released=released)
+        self.need = make_need(self, self._poses, make_contacts, kinematics, allocate(Motion))
+        arrays, before = self.arrays, self.work
+        self.contact_state = self.layout.fitted(self.contact_state, capacity)
+        rows = self.layout.rows(self.contact_state)
+        kept = {name: getattr(arrays, name) for name in ("sums", "joint_effort", "geom_impulse")}
+        self.work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity, **kept)
+        if before is not None:
+            for name in ("energy", "falling", "external"):
+                getattr(self.work, name)[:] = getattr(before, name)
+        self.memory = _workspace.Memory(
+            **{name: getattr(rows if name in rows._fields else arrays, name) for name in _workspace.Memory._fields}
+        )
+        self.kept = make_contacts(capacity)
+        if self.sleepers.arrays.count is arrays.sleepers:
+            self.kept = Contacts(arrays.sleep_count, *(getattr(rows, f"sleep_{name}") for name in Contacts._fields[1:]))
+        moving = self.motions or couplings
+        self.closures = moving.closures._replace(released=read_only(arrays.released))
         own = {
             "sol": self.solution, "system": make_system_handle(self.system),
             "closures": self.closures, "gears": moving.gears, "bil": self.bilateral,

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mb_contact.model.motions import Path
+from mb_contact.record import read_only
 
 TINY = 1e-4  #: rotation below which its Jacobian is taken to first order [rad]; its second-order part is below 1e-8
 VALUES = ("positions", "displacements", "rotations", "lengths")  #: of a Motion
@@ -28,9 +29,12 @@ class DrivenMotions:
 
     def __init__(self, context):
         self._context, couplings = context, context.couplings
-        self._own = {name: getattr(getattr(couplings, part), name).copy() for part in MOVING for name in MOVING[part]}
+        self._own = {name: getattr(context.arrays, name) for part in MOVING for name in MOVING[part]}
+        for part in MOVING:
+            for name in MOVING[part]:
+                self._own[name][...] = getattr(getattr(couplings, part), name)
         self.gears, self.closures = (
-            getattr(couplings, part)._replace(**{name: _read_only(self._own[name]) for name in MOVING[part]})
+            getattr(couplings, part)._replace(**{name: read_only(self._own[name]) for name in MOVING[part]})
             for part in MOVING
         )
         self._joints, self._frames = [], []
@@ -79,8 +83,7 @@ class DrivenMotions:
         return {name: array.copy() for name, array in self._own.items()}
 
     def carry_over(self, old):
-        """What ``save`` copies, with joints and closures that ``old`` (DrivenMotions) drives too as it has them."""
-        saved = self.save()
+        """Joints and closures that ``old`` (DrivenMotions) drives too go on as it has them."""
         driven = set.intersection(*({m.joint or m.closure for m in one._context.scene.motions} for one in (self, old)))
         mine, theirs = (motions._context.couplings for motions in (self, old))
         pairs = {"gears": (mine.gear_names, theirs.gear_names), "closures": (mine.closure_names, theirs.closure_names)}
@@ -88,8 +91,7 @@ class DrivenMotions:
             for i, name in enumerate(names):
                 if name in others and name in driven:
                     for array in MOVING[part]:
-                        saved[array][i] = old._own[array][others.index(name)]
-        return saved
+                        self._own[array][i] = old._own[array][others.index(name)]
 
     def restore(self, saved):
         """Back to what ``save`` has copied."""
@@ -140,10 +142,3 @@ def _angular_velocity(path, time):
     across = np.cross(r, rate)
     bent = (1.0 - np.cos(angle)) / angle**2 * across
     return rate + bent + (angle - np.sin(angle)) / angle**3 * np.cross(r, across)
-
-
-def _read_only(array):
-    """A view for kernels, which are compiled for arrays that they may not write."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

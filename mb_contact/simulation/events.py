@@ -297,7 +297,8 @@ class EventScheme:
         context, integrator = self._context, self._context.integrator
         self._flown = True
         self.flights += 1
-        integrator.arrays.q_start[:], integrator.arrays.v_start[:] = context.q, context.v
+        flow = context.flow_arrays
+        flow.q_start[:], flow.v_start[:] = context.q, context.v
         return integrator.advance(context.handle, time)
 
     def _gaps_at(self, time):

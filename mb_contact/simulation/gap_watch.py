@@ -40,7 +40,7 @@ class GapWatch:
     def correct(self):
         """Change of the kept contacts' velocities at the end of the flow, for which their rows are corrected [m/s]."""
         context = self._context
-        return _kept.correct_kept(context.handle, context.integrator.flow, self._end.handle) if self.n_kept else 0.0
+        return _kept.correct_kept(context.handle, context.flow, self._end.handle) if self.n_kept else 0.0
 
     def at_end(self, count):
         """Gaps (count,) of the first candidates at the end of the flow [m]."""
@@ -54,7 +54,7 @@ class GapWatch:
 
     def end_poses(self):
         """Poses of the geometries at the end of the flow into the buffers."""
-        _kept.end_poses(self._context.handle, self._context.integrator.flow, self._end.handle)
+        _kept.end_poses(self._context.handle, self._context.flow, self._end.handle)
 
     def one_at_end(self, i):
         """Gap of candidate i alone, which stands in the first place for that [m]."""

@@ -25,7 +25,7 @@ from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primi
 from mb_contact.model.scene.sensors import Sensor
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.integrators import FLOWS, Flow, SemiImplicitEuler
+from mb_contact.simulation.integrators import Integrator
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_simulator import surface_simulator
 from mb_contact.simulation.warm_up import LIBRARY
@@ -60,7 +60,7 @@ _STAGES = {
     "refresh": closing.refresh,
     "begin_step": step.begin_step,
     "saturate": step.saturate,
-    "whole": SemiImplicitEuler.compile,
+    "whole": Integrator.compile,
 }
 
 
@@ -83,8 +83,6 @@ def _worlds(_):
     context = _context()
     run.run_worlds(context.handle, lane, worlds, values, job, True, 0)
     run.reset_worlds(context.handle, lane, worlds, values, np.zeros(0, np.int64))
-    flow = Flow(context, *FLOWS["rk4"])
-    run.run_flow_worlds(context.handle, *flow.handles(), lane, worlds, values, job, 0)
 
 
 def _cameras(_):

@@ -5,32 +5,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.simulation.results import State, check_fingerprint
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_step import SurfaceContactStep, SurfaceImpacts
-from mb_contact.simulation.surface_world import shared_scene, shared_world, tree_fingerprint
+from mb_contact.simulation.surface_world import shared_scene, shared_world
 from mb_contact.surfaces.scene_build import build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
-
-
-class MixedState(NamedTuple):
-    """What a MixedSimulator needs to go on bit for bit.
-
-    Examples
-    --------
-    >>> sim = mb.surface_simulator("package://mb_contact/config/egg_and_boxes.yaml")
-    >>> sim.save().ordinary.step_count
-    0
-    """
-
-    ordinary: State
-    surfaces: Any  #: TreeState
-    scene: tuple = ()  #: (what, value) pairs of the surfaces that a simulator has to share to go on from here
 
 
 class MixedSimulator(Simulator):
@@ -94,31 +78,6 @@ class MixedSimulator(Simulator):
         super().reset()
         self._follow()
 
-    def save(self) -> MixedState:
-        """Copy of the whole state; ``restore`` continues from it bit for bit.
-
-        Returns
-        -------
-        MixedState
-        """
-        return MixedState(super().save(), self.tree.save(), tree_fingerprint(self.tree))
-
-    def restore(self, state: MixedState) -> None:
-        """Continue from a saved state of the same scene.
-
-        Parameters
-        ----------
-        state : MixedState
-
-        Raises
-        ------
-        InputError
-            Not a MixedState, or one of another scene; nothing has changed.
-        """
-        check_fingerprint(state, MixedState, tree_fingerprint(self.tree))
-        super().restore(state.ordinary)
-        self.tree.restore(state.surfaces)
-
     def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
         """Set coordinates and velocities; time goes on, warm starts are dropped.
 
@@ -141,7 +100,7 @@ class MixedSimulator(Simulator):
         before = self.save()
         super().set_state(q, v)
         try:
-            self.context.contact_step.adopt(before.ordinary.q, before.ordinary.v)
+            self.context.contact_step.adopt(before.q, before.v)
             self._follow()
         except DynamicsError as error:
             self.restore(before)

@@ -18,7 +18,6 @@ from mb_contact.core.step import closing as _closing
 from mb_contact.core.step.need import MEAN
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.simulation.context import NEVER
-from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.simulation.step_sums import StepSums
 from mb_contact.types import GAINED_ENERGY, LOOP_LOST, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
 
@@ -28,25 +27,27 @@ REFUSED = (GAINED_ENERGY, NOT_FINITE, STEP_TOO_SMALL, LOOP_LOST, SINGULAR_HINGE)
 
 
 def undone_unless_ok(context, take):
-    """The status that ``take()`` returns; where it is not OK, or it raises, the state is as before."""
-    before, status = [array.copy() for array in _arrays(context)], None
+    """The status that ``take()`` returns; where it is not OK, or it raises, all is as before.
+
+    That is the state, and what a finished step leaves in the workspaces for the next one and for the user.
+    """
+    state, contacts, status = context.state.copy(), context.contact_state.copy(), None
+    left = [array.copy() for array in _left(context.work)]
     try:
         status = take()
     finally:
         if status != OK:
-            for array, old in zip(_arrays(context), before):
-                array[: len(old)] = old  # the arrays of contacts may have grown
+            context.state[:] = state
+            context.contact_state[:] = context.layout.fitted(contacts, context.capacity)  # it may have grown
+            for array, old in zip(_left(context.work), left):
+                array[:] = old
             _closing.derive(context.handle)
     return status
 
 
-def _arrays(context):
-    """The state, and what a finished step leaves in the workspaces for the next one and for the user."""
-    work = context.work
-    return (
-        context.q, context.v, *context.memory,
-        work.geom_impulse, work.joint_effort, work.work_terms, work.contact_energy, work.info,
-    )  # fmt: skip
+def _left(work):
+    """What a step leaves beside the state."""
+    return work.work_terms, work.contact_energy, work.info
 
 
 @contextmanager
@@ -63,14 +64,15 @@ def pushing_out(context, part):
 @contextmanager
 def by_euler(context):
     """Steps by Euler's rule, which are accepted because all that they gain is taken out."""
-    mean, integrator, gains = context.need_rule[MEAN], context.integrator, context.settings[[GAIN_LEFT, GAIN_MOST]]
+    mean, gains = context.need_rule[MEAN], context.settings[[GAIN_LEFT, GAIN_MOST]]
     context.settings[[GAIN_LEFT, GAIN_MOST]] = 0.0, NEVER
-    context.need_rule[MEAN], context.integrator = 0.0, SemiImplicitEuler(context)
+    context.need_rule[MEAN] = 0.0
     context.work.row_bias[:] = context.end.ahead[:] = 0.0  # of the flow that was refused
     try:
-        yield
+        with context.integrator.by_euler():
+            yield
     finally:
-        context.settings[[GAIN_LEFT, GAIN_MOST]], context.need_rule[MEAN], context.integrator = gains, mean, integrator
+        context.settings[[GAIN_LEFT, GAIN_MOST]], context.need_rule[MEAN] = gains, mean
 
 
 class Pieces:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.handle import BUDGET, TOLERANCE
-from mb_contact.simulation.state import NUMBERS, SERVO_ARRAYS
+from mb_contact.simulation.context import SERVO_ARRAYS
+from mb_contact.simulation.state import NUMBERS
 from mb_contact.types import JOINT_NQ
 
 
@@ -65,14 +66,15 @@ def carry_over(old, new):
         target.solver[entry] = source.solver[entry]
     for name in NUMBERS:
         setattr(new, name, getattr(old, name))
-    acting = [(link, wrench) for link, wrench in source.wrenches.save() if link in target.world.frames]
-    target.wrenches.restore(acting)
+    target.wrenches.carry_over(source.wrenches)
     new.forget()
     _carry_memory(source, target, [(a.v, b.v) for a, b in common])
     both = target.motions is not None and source.motions is not None
     if target.motions is not None:
         target.motions.place(new.time)
-    new.refresh(target.motions.carry_over(source.motions) if both else None)
+    if both:
+        target.motions.carry_over(source.motions)
+    new.start_balance()
     new.energy_start, new.work_done = old.energy_start, old.work_done + new.energy() - energy
 
 

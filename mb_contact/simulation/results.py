@@ -36,7 +36,6 @@ from mb_contact.core.workspace import (
     STATE,
     TIED_ROWS,
 )
-from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
 #: numbers of a record that are counts
@@ -245,77 +244,3 @@ def record_of(certificate, rows):
     numbers[: len(certificate)] = certificate._replace(solver=0.0, deepest_pair=-1.0)
     numbers[HEAD:] = np.array(rows).ravel()
     return numbers
-
-
-class SurfaceState(NamedTuple):
-    """The same of a simulator of smooth surfaces.
-
-    Examples
-    --------
-    >>> sim = mb.surface_simulator("package://mb_contact/config/bezier_patch.yaml")
-    >>> sim.save().step_count
-    0
-    """
-
-    motion: object  #: TreeState
-    step_count: int
-    impulses: dict
-    energy_start: float
-    work_done: float
-    scene: tuple  #: (what, value) pairs that a simulator has to share to go on from here
-
-
-class State(NamedTuple):
-    """Everything a simulator needs to go on bit for bit; made by ``save``, taken by ``restore``; SI units.
-
-    Examples
-    --------
-    >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
-    >>> before, first = sim.save(), sim.step()
-    >>> sim.restore(before)
-    >>> sim.step().certificate == first.certificate
-    True
-    """
-
-    q: Floats
-    v: Floats
-    step_count: int
-    effort: Floats
-    memory: tuple
-    joint_effort: Floats
-    geom_impulse: Floats
-    work_done: float
-    energy_start: float
-    gravity: Floats
-    even_steps: int
-    time_before: float
-    target: Floats
-    target_rate: Floats
-    saturation: Floats
-    wrenches: tuple = ()
-    motions: dict | None = None  #: where driven joints and closures are led, and how fast
-    scene: tuple = ()  #: (what, value) pairs that a simulator has to share to go on from here
-    sleep: tuple = ()  #: what sleeps, for how long what is awake has been still, and contacts of what sleeps
-
-
-def check_fingerprint(state, kind, ours):
-    """Refuse to go on from what is no saved state of a class ``kind``, or one of another scene.
-
-    Parameters
-    ----------
-    state : State or SurfaceState
-    kind : type
-    ours : tuple of (what, value)
-        Of the scene here; the state has its own in ``scene``.
-
-    Raises
-    ------
-    InputError
-        It names the first thing that differs.
-    """
-    if not isinstance(state, kind):
-        raise InputError(f"restore needs a {kind.__name__} from save, got {type(state).__name__}")
-    for (what, value), (_, theirs) in zip(ours, state.scene or ((None, None),) * len(ours)):
-        if value != theirs:
-            here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int, float)) else ""
-            raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")

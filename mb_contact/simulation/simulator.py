@@ -18,6 +18,7 @@ from mb_contact.errors import InputError
 from mb_contact.lazy import imported
 from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import build_world
+from mb_contact.record import Recorded
 from mb_contact.simulation.contact_step import ContactStep, refuse_beyond_studies, usual_step
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.events import EventScheme
@@ -26,13 +27,13 @@ from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.joint_requests import ask_servos, placed
 from mb_contact.simulation.readings import Readings
 from mb_contact.simulation.rebuild import carry_over
-from mb_contact.simulation.results import State, Step
+from mb_contact.simulation.results import Step
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
 from mb_contact.simulation.warm_up import compile_parts, compile_step, is_compiled
 
 
-class Simulator(Readings):
+class Simulator(Readings, Recorded):
     """Rigid-contact simulation of a scene.
 
     Parameters
@@ -102,6 +103,7 @@ class Simulator(Readings):
     """
 
     _make_world, _make_impacts, _make_contact_step = staticmethod(build_world), Impacts, staticmethod(usual_step)
+    tree: Any = None  #: SurfaceTree of a scene with surface contacts
     can_rebuild = True  #: whether ``rebuilt`` takes scenes with other bodies
 
     def __init__(
@@ -118,7 +120,7 @@ class Simulator(Readings):
         self.world = self._make_world(self.scene)
         if warm_up and not is_compiled():
             compile_step(progress)
-        self.context = context = StepContext(self.scene, self.world)
+        self.context = context = StepContext(self.scene, self.world, self.tree)
         context.contact_step = (step or self._make_contact_step)(context)
         context.solver[[ONLY_ROWS, TIED]] = context.contact_step.only_rows, context.contact_step.ties_rows
         context.integrator = make_integrator(context)
@@ -129,7 +131,7 @@ class Simulator(Readings):
             context.events = EventScheme(context)
         context.allocate()
         self._state = SimulationState(context)
-        self._stepper = Stepper(self._state)
+        self._stepper, self._record = Stepper(self._state), self._state.record
         if warm_up:
             self._warm_up(progress)
 
@@ -170,30 +172,6 @@ class Simulator(Readings):
             Wrong size, not finite, or a zero quaternion; the state is left as it was.
         """
         self._state.set(q, v)
-
-    def save(self) -> State:
-        """Copy of the whole state; ``restore`` continues from it bit for bit.
-
-        Returns
-        -------
-        State
-        """
-        return self._state.save()
-
-    def restore(self, state: State) -> None:
-        """Continue from a saved state of the same scene.
-
-        Parameters
-        ----------
-        state : State
-
-        Raises
-        ------
-        InputError
-            Not a State, or one of a scene with other joints, links or shapes, or with another friction model,
-            integrator, collision scheme or kind of step; nothing has changed.
-        """
-        self._state.restore(state)
 
     def rebuilt(self, scene: Scene | str | Path) -> Simulator:
         """Another Simulator of a scene with other objects or robots, going on from this one's state and time.

@@ -13,11 +13,12 @@ from mb_contact.core.workspace import ASLEEP, AWAKE, COMPLETE, DISTANCE, MAY_SLE
 from mb_contact.model.scene import Rest
 from mb_contact.types import JOINT_NQ
 
-#: arrays of Sleep that are part of a simulation's state
-CHANGING = (
-    "count", "state", "group", "still", "slow", "anchor", "q", "v", "effort", "target", "target_rate", "external",
-    "frame",
-)  # fmt: skip
+#: arrays of Sleep that are part of a simulation's state, with their names there
+CHANGING = {
+    "count": "sleepers", "state": "sleep_state", "group": "sleep_group", "still": "still", "slow": "slow",
+    "anchor": "anchor", "q": "sleep_q", "v": "sleep_v", "effort": "sleep_effort", "target": "sleep_target",
+    "target_rate": "sleep_target_rate", "external": "sleep_external", "frame": "sleep_frame",
+}  # fmt: skip
 
 
 class Sleepers:
@@ -42,8 +43,11 @@ class Sleepers:
             of_q[tree.q_start[k] : tree.q_start[k] + nq[k]] = t
             of_v[tree.v_start[k] : tree.v_start[k] + tree.nv[k]] = t
         trees = int(tree_of.max(initial=-1)) + 1
-        self.arrays = allocate(Sleep, T=trees, n=context.n, N=context.N, nq=len(context.q), of_q=of_q, of_v=of_v)
-        rest = context.scene.sleep
+        rest, state = context.scene.sleep, context.arrays
+        given = {"of_q": of_q, "of_v": of_v}
+        if rest and trees:
+            given |= {name: getattr(state, own) for name, own in CHANGING.items()}
+        self.arrays = allocate(Sleep, T=trees, n=context.n, N=context.N, nq=len(context.q), **given)
         if rest and trees:
             rest = Rest() if rest is True else rest
             rule = self.arrays.rule
@@ -73,21 +77,10 @@ class Sleepers:
         arrays.still[:] = arrays.slow[:] = 0.0
         self._mark()
 
-    def _changing(self):
-        """Arrays of the state, and the kept contacts."""
-        return (*(getattr(self.arrays, name) for name in CHANGING), *self._context.kept)
-
-    def save(self):
-        """What ``restore`` takes: copies; nothing where trees may not sleep."""
-        return tuple(array.copy() for array in self._changing()) if self.arrays.rule[MAY_SLEEP] else ()
-
-    def restore(self, saved):
-        """Go on with what ``save`` has returned; nothing sleeps in a state that has none of it."""
-        if not saved or not self.arrays.rule[MAY_SLEEP]:
+    def go_on(self):
+        """Go on from a state that was written; nothing sleeps where trees may not."""
+        if not self.arrays.rule[MAY_SLEEP]:
             self.wake()
-            return
-        for target, source in zip(self._changing(), saved):
-            target[:] = source
         self.arrays.count[COMPLETE] = 0  # the workspaces of the last step are those of another state
         self._mark()
 

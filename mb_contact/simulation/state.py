@@ -17,19 +17,16 @@ from mb_contact.core.workspace import ENERGY_START, WORK_DONE
 from mb_contact.dynamics import mass_matrix
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
+from mb_contact.record import LiveState, State as State
 from mb_contact.simulation.closing import close_loops
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.results import State, check_fingerprint
 from mb_contact.types import CLOSURE_ROWS
 
 ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
 ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
 ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
 FITTING = 1e-9  #: [rad/s, m/s] by which velocities may miss those that embedded loops allow
-NUMBERS = ("step_count", "even_steps", "time_before", "work_done", "energy_start")  #: of a state, named as in State
-
-
-SERVO_ARRAYS = ("target", "target_rate", "saturation")  #: of the joints, which change
+NUMBERS = ("step_count", "even_steps", "time_before", "work_done", "energy_start")  #: of a SimulationState
 
 
 class LastStep(NamedTuple):
@@ -57,10 +54,13 @@ class SimulationState:
         Steps of ``time_step`` since the last of another length, and the time then [s].
     derived : dict
         What queries have computed of the present state.
+    record : LiveState
+        All of it that the next step depends on.
     """
 
     def __init__(self, context):
         self.context = context
+        self.record = LiveState(context.layout, self, len(context.world.geoms.pairs), self._fingerprint())
         self.time_step = context.dt
         self.context.last, self.derived = None, {}
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
@@ -111,16 +111,11 @@ class SimulationState:
 
     def reset(self):
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
-        context, world = self.context, self.context.world
-        context.q[:] = self._assembled
-        context.v[:], context.effort[:] = world.v0, 0.0
-        context.gravity[:] = world.gravity
-        for name in SERVO_ARRAYS:
-            getattr(context.joints, name)[:] = getattr(world.joints, name)
-        context.wrenches.restore()
-        context.memory.released[:] = 0
+        context, q = self.context, self._assembled
+        context.state[:] = context.initial
+        context.q[:] = q
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
-        self.forget()
+        context.wrenches.act, context.last = True, None
         self.refresh()
 
     def set(self, q, v):
@@ -148,57 +143,42 @@ class SimulationState:
         self.derived = {}
         self.work_done += self.energy() - before
 
-    def save(self):
-        """Copy of the whole state; ``restore`` continues from it bit for bit."""
-        context = self.context
-        return State(
-            memory=tuple(array.copy() for array in context.memory),
-            wrenches=context.wrenches.save(),
-            motions=None if context.motions is None else context.motions.save(),
-            scene=self._fingerprint(),
-            sleep=context.sleepers.save(),
-            **{name: array.copy() for name, array in self._arrays().items()},
-            **{name: getattr(self, name) for name in NUMBERS},
-        )
+    # --- what the record asks for -------------------------------------------------------------
 
-    def _arrays(self):
-        """Arrays of the state by their names in State, beside the warm starts."""
-        context, work = self.context, self.context.work
-        return {
-            "q": context.q, "v": context.v, "effort": context.effort, "gravity": context.gravity,
-            "joint_effort": work.joint_effort, "geom_impulse": work.geom_impulse,
-            **{name: getattr(context.joints, name) for name in SERVO_ARRAYS},
-        }  # fmt: skip
+    def state_vectors(self):
+        """The two vectors of the state, with what Python counts."""
+        context = self.context
+        context.arrays.clock[:], context.arrays.time_before[0] = (self.step_count, self.even_steps), self.time_before
+        if context.surfaces is not None:
+            context.surfaces.put_state(context.arrays)
+        return context.state, context.contact_state
+
+    def make_room_for(self, contacts):
+        """Larger workspaces."""
+        self.context.allocate(contacts)
+
+    def state_written(self, _index=None):
+        """All that follows from a state that was written."""
+        context, sums = self.context, self.context.work.sums.copy()
+        self.step_count, self.even_steps = context.arrays.clock.tolist()
+        self.time_before = float(context.arrays.time_before[0])
+        context.wrenches.act, context.last, self.derived = True, None, {}
+        if context.surfaces is not None:
+            context.surfaces.take_state(context.arrays)
+        context.sleepers.go_on()
+        self._derive()
+        context.work.sums[:] = sums
 
     def _fingerprint(self):
         """What a saved state is tied to: (what, value) pairs."""
         scene, world = self.context.scene, self.context.world
+        own = () if self.context.surfaces is None else self.context.surfaces.fingerprint()
         return (
             ("friction_model", scene.friction_model), ("steps", type(self.context.contact_step).__name__),
             ("integrator", scene.integrator), ("collision_scheme", scene.collision_scheme),
             ("joints", tuple(world.joint_names)), ("links", tuple(sorted(world.frames))),
-            ("pairs of shapes", len(world.geoms.pairs)),
+            ("pairs of shapes", len(world.geoms.pairs)), *own,
         )  # fmt: skip
-
-    def restore(self, state):
-        """Continue from a saved State of the same scene; see ``Simulator.restore``."""
-        context = self.context
-        check_fingerprint(state, State, self._fingerprint())
-        for name, array in self._arrays().items():
-            if getattr(state, name).shape != array.shape:
-                raise InputError(f"the saved state belongs to another scene: its {name} has another length")
-        if len(state.memory[1]) != context.capacity:
-            context.allocate(len(state.memory[1]))
-        for name, array in self._arrays().items():
-            array[:] = getattr(state, name)
-        for target, source in zip(context.memory, state.memory):
-            target[:] = source
-        context.wrenches.restore(state.wrenches)
-        self.context.last = None
-        self.refresh(state.motions)
-        context.sleepers.restore(state.sleep)
-        for name in NUMBERS:
-            setattr(self, name, getattr(state, name))
 
     def forget(self):
         """Drop warm starts, and what the last step has left to read."""
@@ -208,22 +188,26 @@ class SimulationState:
         for array in (memory.count, memory.unsettled, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
             array[:] = 0
 
-    def refresh(self, motions=None):
-        """Kinematics and energy of q and v; the energy balance starts here.
-
-        Driven joints and closures are where ``motions``, as saved, have them, by default where their paths are now.
+    def refresh(self):
+        """Kinematics and energy of q and v, driven joints and closures on their paths; the energy balance starts here.
         """
-        if motions is not None:
-            self.context.motions.restore(motions)
-        elif self.context.motions is not None:
+        if self.context.motions is not None:
             self.context.motions.place(self.time)
+        self.start_balance()
+
+    def start_balance(self):
+        """``refresh`` with driven joints and closures where they are."""
         self.context.sleepers.wake()
+        self._derive()
+        self.derived = {}
+        self.work_done, self.energy_start = 0.0, self.energy()
+
+    def _derive(self):
+        """Kinematics and energy of q and v."""
         asked = self.context.v.copy()
         _closing.refresh(self.context.handle)
         if self.context.parts and not np.allclose(asked, self.context.v, rtol=0.0, atol=FITTING):
             self._fit(asked)
-        self.derived = {}
-        self.work_done, self.energy_start = 0.0, self.energy()
 
     def _fit(self, asked):
         """Velocities that embedded loops allow, nearest to those ``asked`` for in the kinetic metric.

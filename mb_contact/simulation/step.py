@@ -170,8 +170,8 @@ class Stepper:
         """
         context = self._context
         effort, settings = context.effort, context.settings
-        before, length = effort.tobytes(), settings.item(DT)
-        more = self._save_more() if self._more or context.wrenches.act else None
+        before, length, wrenches = context.state.copy(), settings.item(DT), context.wrenches
+        applied, external = wrenches.applied, context.work.external.copy() if wrenches.act else None
         done = None
         try:
             effort.fill(0.0)
@@ -180,22 +180,15 @@ class Stepper:
                 command_hinges(context, 0.0 if command is None else command, effort)
             elif command is not None:
                 effort[context.world.joint_v] = command
-            if more is not None:
+            if self._more or wrenches.act:
                 self._begin_more(self._state.time, dt)
             done = take(dt)
             return done
         finally:
             if not done:
-                effort[:], settings[DT] = np.frombuffer(before), length
-                if more is not None:
-                    self._restore_more(*more)
-
-    def _save_more(self):
-        """What ``_restore_more`` takes: servos, motions and wrenches, which change in a step."""
-        context, wrenches = self._context, self._context.wrenches
-        driven = None if context.motions is None else context.motions.save()
-        acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
-        return context.joints.saturation.copy(), driven, acting
+                context.state[:], settings[DT] = before, length
+                if external is not None:
+                    wrenches.act, wrenches.applied, context.work.external[:] = True, applied, external
 
     def _begin_more(self, time, dt):
         """Motions and wrenches of the step of dt [s] from a time on."""
@@ -203,16 +196,6 @@ class Stepper:
         if context.motions is not None:
             context.motions.begin(time, dt)
         context.wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
-
-    def _restore_more(self, saturation, driven, acting):
-        """As ``_save_more`` found it."""
-        context = self._context
-        context.joints.saturation[:] = saturation
-        if driven is not None:
-            context.motions.restore(driven)
-        if acting:
-            saved, context.wrenches.applied, context.work.external[:] = acting
-            context.wrenches.restore(saved)
 
     def in_one_call(self):
         """Whether the scene's steps are one compiled call, but for what happens in some of them."""

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
+from mb_contact.core.state import STEPS
+from mb_contact.core.workspace import ENERGY_START, WORK_DONE
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.record import LiveState, Recorded, StateLayout
 from mb_contact.simulation.mixed_simulator import MixedSimulator
-from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint, record_of
+from mb_contact.simulation.results import Certificate, Step, record_of
 from mb_contact.simulation.surface_step import cross
-from mb_contact.simulation.surface_world import tree_fingerprint
 from mb_contact.surfaces.scene_build import build_motion, build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
@@ -43,7 +45,7 @@ class NodeScene(NamedTuple):
     operational_frames: tuple = ()
 
 
-class SurfaceSimulator:
+class SurfaceSimulator(Recorded):
     """Simulation of smooth bodies on a base or on a robot in contact coordinates, by RK4.
 
     Parameters
@@ -100,14 +102,28 @@ class SurfaceSimulator:
         self.robot_description = "" if model is None else model.urdf
         self.scene = NodeScene(scene.rates, self._names, scene.path)
         self.time_step = float(scene.time_step)
+        layout = StateLayout(own=len(self._names), **self.tree.state_sizes())
+        self._vector = np.zeros(layout.fixed.size)
+        self._arrays = layout.fixed.arrays(self._vector)
+        self._impulses = dict(zip(self._names, self._arrays.surface_impulse))
+        self._record = LiveState(layout, self, scene=self._fingerprint())
         self._begin()
         self.step()
         self.reset()
 
     def _begin(self):
-        self.step_count, self._work_done = 0, 0.0
-        self._energy_start = self.tree.energy()
-        self._impulses = {name: np.zeros(6) for name in self._names}
+        self._arrays.clock[:], self._arrays.surface_impulse[:] = 0, 0.0
+        self._arrays.sums[:] = 0.0, self.tree.energy()
+
+    @property
+    def step_count(self) -> int:
+        """Steps since the start.
+
+        Returns
+        -------
+        int
+        """
+        return int(self._arrays.clock[STEPS])
 
     @property
     def time(self) -> float:
@@ -124,34 +140,14 @@ class SurfaceSimulator:
         start(self.tree, self.surface_scene)
         self._begin()
 
-    def save(self) -> SurfaceState:
-        """Copy of the whole state; ``restore`` continues from it bit for bit.
+    def state_vectors(self):
+        """As ``SimulationState.state_vectors``."""
+        self.tree.put_state(self._arrays)
+        return self._vector, np.zeros(0)
 
-        Returns
-        -------
-        SurfaceState
-        """
-        impulses = {name: impulse.copy() for name, impulse in self._impulses.items()}
-        return SurfaceState(
-            self.tree.save(), self.step_count, impulses, self._energy_start, self._work_done, self._fingerprint()
-        )
-
-    def restore(self, state: SurfaceState) -> None:
-        """Continue from a saved state of the same scene.
-
-        Parameters
-        ----------
-        state : SurfaceState
-
-        Raises
-        ------
-        InputError
-            Not a SurfaceState, or one of another scene (robot, bodies, surfaces or laws); nothing has changed.
-        """
-        check_fingerprint(state, SurfaceState, self._fingerprint())
-        self.tree.restore(state.motion)
-        self.step_count, self._energy_start, self._work_done = state.step_count, state.energy_start, state.work_done
-        self._impulses = {name: impulse.copy() for name, impulse in state.impulses.items()}
+    def state_written(self, _index):
+        """As ``SimulationState.state_written``."""
+        self.tree.take_state(self._arrays)
 
     def _fingerprint(self):
         tree, scene = self.tree, self.surface_scene
@@ -159,7 +155,7 @@ class SurfaceSimulator:
         return (
             ("kind of scene", "contacts in a tree" if scene.base is None else "one body on a base"),
             ("joints", self.world.joint_names), ("robot or base", (*carrier, scene.base and scene.base.velocity)),
-            ("gravity", tuple(scene.gravity)), *tree_fingerprint(tree),
+            ("gravity", tuple(scene.gravity)), *tree.fingerprint(),
         )  # fmt: skip
 
     def energy(self) -> float:
@@ -200,10 +196,10 @@ class SurfaceSimulator:
         before, energy = {name: self._momentum(name)[1] for name in self._names}, self.tree.energy()
         start = self.joint_positions()
         self.tree.run(self.time_step, self.time_step, command if self._efforts else None)
-        self.step_count += 1
-        self._work_done += float(command[self._joint_v] @ (self.joint_positions() - start))
+        self._arrays.clock[STEPS] += 1
+        self._arrays.sums[WORK_DONE] += float(command[self._joint_v] @ (self.joint_positions() - start))
         for name, body in self._bodies.items():
-            self._impulses[name] = self._momentum(name)[1] - before[name]
+            self._impulses[name][:] = self._momentum(name)[1] - before[name]
             self._impulses[name][3:] -= body.mass * self.time_step * np.array(self.surface_scene.gravity)
         return self._result(energy)
 
@@ -334,6 +330,7 @@ class SurfaceSimulator:
             state = STICK if rolls else SLIP
             rows.append([*touch[0], *touch[1], *(wrench[3:] * dt), gap, speed, state, i, 0.0])
         kinetic, potential = self.tree.energies()
+        sums = self._arrays.sums
         energy = kinetic + potential
         certificate = Certificate(
             complementarity_gap=float(np.sqrt(max((abs(p * row[9]) for p, row in zip(pushes[1:], rows)), default=0.0))),
@@ -344,7 +341,7 @@ class SurfaceSimulator:
             iterations=0,
             contacts=len(rows),
             energy=energy,
-            energy_balance=energy - self._energy_start - self._work_done,
+            energy_balance=energy - float(sums[ENERGY_START]) - float(sums[WORK_DONE]),
             kinetic_energy=kinetic,
             contact_energy=energy - energy_before,
             push_out_energy=0.0,

@@ -8,7 +8,6 @@ convex hull of their points.  The contact of the two surfaces has a pair of geom
 stands among those of ordinary contacts; the second of them, the *anchor*, is fixed to the parent, far from everything.
 """
 
-import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -220,17 +219,3 @@ def _with_laws(world, tree, ends):
         anchors=anchors,
     )  # fmt: skip
     return world, rows
-
-
-def tree_fingerprint(tree):
-    """What a saved state is tied to of a SurfaceTree: (what, value) pairs."""
-    laws = [(c.name, c.parent, c.friction, c.release) for c in tree.contacts]
-    masses = [(c.body.mass, np.asarray(c.body.inertia).tobytes(), np.asarray(c.body.com).tobytes())
-              for c in tree.contacts]  # fmt: skip
-    parts = [part.tobytes() for pair in tree.pairs for surface in pair.surfaces
-             for chart in range(len(surface.charts)) for part in surface.pack(chart)]  # fmt: skip
-    return (
-        ("restitution", ", ".join(f"{c.restitution:g}" for c in tree.contacts)),
-        ("contacts", tuple(laws)), ("masses", tuple(masses)),
-        ("surfaces", hashlib.sha256(b"".join(parts)).hexdigest()),
-    )  # fmt: skip

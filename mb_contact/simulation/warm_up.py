@@ -21,7 +21,7 @@ from mb_contact.collision import coal_library
 from mb_contact.compile import files
 from mb_contact.compile.decorated import AS_IT_IS, is_kept
 from mb_contact.compile.workers import WORKER, Job, run_jobs
-from mb_contact.core.integrate import whole
+from mb_contact.core.integrate import flow_step
 from mb_contact.core.jit import ROOMS, STUDIES, source_digest
 from mb_contact.errors import InputError
 from mb_contact.model.resources import child_environment, find_resource
@@ -54,7 +54,7 @@ BENCHES = (
 
 def is_compiled():
     """Whether the kernels of every step can be loaded (or need no compiling)."""
-    return is_kept(whole.euler_step) and is_kept(whole.long_euler_step)
+    return is_kept(flow_step.whole_step) and is_kept(flow_step.long_step)
 
 
 def compile_step(progress, more=()):

@@ -4,7 +4,6 @@
 """External wrenches on links: pushes that a user holds over some steps."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,23 +11,27 @@ from mb_contact.checks import as_choice, as_vector
 from mb_contact.errors import InputError
 from mb_contact.types import WORLD
 
-AXES = ("world", "link")
+AXES = ("world", "link")  #: of a wrench; the latter turn with the link
 
 
-class Wrench(NamedTuple):
-    """A wrench on a link about the link's origin, angular part first [N m, N]."""
-
-    value: tuple[float, ...]
-    axes: str  #: ``world``, or ``link``: turns with the link
-    until: float  #: simulated time at which it ends [s]
+def moving_links(world):
+    """Links on which a wrench may act, by their names in order."""
+    return sorted(name for name, frame in world.frames.items() if frame.body != WORLD)
 
 
 class ExternalWrenches:
-    """The wrenches that act on a world now, by link; one a link."""
+    """The wrenches that act on a world now, one a link.
 
-    def __init__(self, world):
-        self._world = world
-        self._acting = {}
+    Parameters
+    ----------
+    world : World
+    state : StateArrays
+        Which has them.
+    """
+
+    def __init__(self, world, state):
+        self._world, self.links = world, moving_links(world)
+        self._value, self._end, self._axes = state.wrench, state.wrench_end, state.wrench_axes
         self.act = False  #: whether a wrench may act, or did in the last step
         self.applied = []  #: (link, body, wrench (6,) about the body's origin in world axes) of the last step
 
@@ -40,37 +43,39 @@ class ExternalWrenches:
         as_choice(axes, AXES, "choice of axes")
         if duration is not None and as_vector([duration], 1, "duration")[0] < 0.0:
             raise InputError(f"duration must be zero or more seconds, got {duration}")
+        i = self.links.index(link)
         if wrench is None:
-            self._acting.pop(link, None)
+            self._end[i] = 0.0
             return
-        until = math.inf if duration is None else time + float(duration)
+        self._value[i], self._axes[i] = as_vector(wrench, 6, "wrench"), AXES.index(axes)
+        self._end[i] = math.inf if duration is None else time + float(duration)
         self.act = True
-        self._acting[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
 
-    def save(self):
-        """What ``restore`` takes."""
-        return tuple(self._acting.items())
-
-    def restore(self, saved=()):
-        """Go on with saved wrenches, by default none."""
-        self._acting, self.act = dict(saved), True
+    def carry_over(self, old):
+        """Go on with those of other ExternalWrenches, on links that are here too."""
+        self.act = True
+        for i, link in enumerate(old.links):
+            if link in self.links:
+                j = self.links.index(link)
+                self._value[j], self._end[j], self._axes[j] = old._value[i], old._end[i], old._axes[i]
 
     def apply(self, kin, time, external):
         """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
-        if not self._acting and not self.applied:
+        acting = np.flatnonzero(self._end)
+        if not len(acting) and not self.applied:
             self.act = False
             return  # as in the step before
         external[:] = 0.0
         self.applied = []
-        for link, wrench in list(self._acting.items()):
-            if time >= wrench.until:
-                del self._acting[link]
+        for i in acting.tolist():
+            if time >= self._end[i]:
+                self._end[i] = 0.0
                 continue
-            frame = self._world.frames[link]
+            frame = self._world.frames[self.links[i]]
             R = kin.R[frame.body]
-            moment, force = np.array(wrench.value[:3]), np.array(wrench.value[3:])
-            if wrench.axes == "link":
+            moment, force = self._value[i, :3], self._value[i, 3:]
+            if AXES[self._axes[i]] == "link":
                 moment, force = R @ (frame.R @ moment), R @ (frame.R @ force)
             value = np.concatenate((moment + np.cross(R @ frame.p, force), force))
             external[frame.body] += value
-            self.applied.append((link, frame.body, value))
+            self.applied.append((self.links[i], frame.body, value))

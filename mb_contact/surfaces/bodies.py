@@ -62,20 +62,6 @@ class SurfaceEvent(NamedTuple):
     name: str = ""  #: the body or the joint
 
 
-class TreeState(NamedTuple):
-    """All that a SurfaceTree or a SurfaceMotion needs to go on bit for bit: ``save`` makes it, ``restore`` takes it."""
-
-    modes: tuple
-    charts: tuple
-    q: Floats
-    v: Floats
-    near: Floats
-    stops: tuple
-    time: float
-    events: tuple
-    hand_overs: int
-
-
 class ContactForce(NamedTuple):
     """Wrench of the base on the body about the contact point, from back-substitution into P00's Eq. 13.
 

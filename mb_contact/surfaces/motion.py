@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.model.rotations import rotation_about
+from mb_contact.record import State
 from mb_contact.surfaces.bodies import (
     GRAVITY,
     ContactForce,
     SurfaceBase,
     SurfaceBody,
     SurfaceEvent,
-    TreeState,
     check_body,
 )
 from mb_contact.surfaces.contact import SurfaceContact
@@ -182,7 +182,7 @@ class SurfaceMotion:
 
     def _begin(self, start, charts, time, *state):
         """Start at a time; a state that cannot be leaves everything as it was."""
-        before = self.tree.save()
+        before, events = self.tree.save(), self.tree.events
         try:
             if charts is not None:
                 self.contact.set_charts(charts)
@@ -190,25 +190,26 @@ class SurfaceMotion:
             start(self.name, *state)
             self.tree.energy()
         except MbContactError:
+            self.tree.events = events
             self.tree.restore(before)
             raise
         self.has_begun = True
 
-    def save(self) -> TreeState:
+    def save(self) -> State:
         """Copy of the whole state; ``restore`` continues from it bit for bit.
 
         Returns
         -------
-        TreeState
+        State
         """
         return self._moving().save()
 
-    def restore(self, state: TreeState) -> None:
+    def restore(self, state: State) -> None:
         """Continue from a state of a motion with the same body and base.
 
         Parameters
         ----------
-        state : TreeState
+        state : State
         """
         self.tree.restore(state)
         self.has_begun = True

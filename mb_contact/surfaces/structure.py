@@ -3,12 +3,14 @@
 
 """A tree with contacts among its joints: its arrays for what each contact does now, its state, what is known of it."""
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_choice, as_vector
+from mb_contact.core.state import EVENTS, HAND_OVERS
 from mb_contact.core.surfaces import layout as layout, watch as kernels
 from mb_contact.core.surfaces.closest import NOT_CONVERGED
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
@@ -89,6 +91,49 @@ class TreeStructure:
         self.time, self.events, self.hand_overs = float(time), [], 0
         if isinstance(self.model, MovingBase):
             self.q[: self._own[0]], self.v[: self._own[1]] = self.time * self.model.rates, self.model.rates
+
+    # --- as a part of a state (docs/state.md) -------------------------------------------------
+
+    def state_sizes(self):
+        """Sizes of the arrays of StateArrays that it has, by their names."""
+        b, (nq, N) = len(self.contacts), self._own
+        return {"surfaces": b, "surface_q": nq + 7 * b, "surface_v": N + 6 * b, "stops": len(self._stops), "one": 1}
+
+    def fingerprint(self):
+        """What a saved state is tied to: (what, value) pairs."""
+        laws = [(c.name, c.parent, c.friction, c.release) for c in self.contacts]
+        masses = [(c.body.mass, np.asarray(c.body.inertia).tobytes(), np.asarray(c.body.com).tobytes())
+                  for c in self.contacts]  # fmt: skip
+        parts = [part.tobytes() for pair in self.pairs for surface in pair.surfaces
+                 for chart in range(len(surface.charts)) for part in surface.pack(chart)]  # fmt: skip
+        return (
+            ("restitution", ", ".join(f"{c.restitution:g}" for c in self.contacts)),
+            ("contacts", tuple(laws)), ("masses", tuple(masses)),
+            ("surfaces", hashlib.sha256(b"".join(parts)).hexdigest()),
+        )  # fmt: skip
+
+    def put_state(self, arrays):
+        """Write its state into StateArrays."""
+        arrays.mode[:], arrays.charts[:] = self._modes, [pair.charts for pair in self.pairs]
+        arrays.surface_q[:], arrays.surface_v[:] = 0.0, 0.0
+        arrays.surface_q[: len(self.q)], arrays.surface_v[: len(self.v)] = self.q, self.v
+        arrays.near[:], arrays.stops[:] = self._joints.near, [side for _, _, side in self._stops]
+        arrays.surface_time[0], arrays.tally[:] = self.time, (self.hand_overs, len(self.events))
+
+    def take_state(self, arrays):
+        """Go on from what ``put_state`` has written; of the events those that have happened by then stay."""
+        self._modes = arrays.mode.tolist()
+        for stop, side in zip(self._stops, arrays.stops.tolist()):
+            stop[2] = side
+        for pair, charts in zip(self.pairs, arrays.charts.tolist()):
+            pair.set_charts(tuple(charts))
+        self._build()
+        self.q = arrays.surface_q[: len(self._stages.q)].copy()
+        self.v = arrays.surface_v[: len(self._stages.v)].copy()
+        self._joints.near[:] = arrays.near
+        self._pack()
+        self.time, self.hand_overs = float(arrays.surface_time[0]), int(arrays.tally[HAND_OVERS])
+        del self.events[int(arrays.tally[EVENTS]) :]
 
     def set_gravity(self, gravity: ArrayLike) -> None:
         """Change gravity from now on.

@@ -12,7 +12,7 @@ from mb_contact.core.surfaces.rows import joint_forces
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.errors import DynamicsError
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.surfaces.bodies import TreeState
+from mb_contact.record import State, StateLayout
 from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.parts import MODES, ContactJoint
 from mb_contact.surfaces.stepping import TreeMotion
@@ -297,35 +297,26 @@ class SurfaceTree(TreeMotion):
             E.T @ as_matrix(R, (3, 3), "R"), E.T @ (as_vector(p, 3, "p") - o), E.T @ direction
         )
 
-    def save(self) -> TreeState:
+    def save(self) -> State:
         """Copy of the whole state; ``restore`` continues from it bit for bit.
 
         Returns
         -------
-        TreeState
+        State
         """
-        return TreeState(
-            tuple(self._modes), tuple(pair.charts for pair in self.pairs), self.q.copy(), self.v.copy(),
-            self._joints.near.copy(), tuple(tuple(stop) for stop in self._stops), self.time, tuple(self.events),
-            self.hand_overs,
-        )  # fmt: skip
+        layout = StateLayout(**self.state_sizes())
+        vector = np.zeros(layout.fixed.size)
+        self.put_state(layout.fixed.arrays(vector))
+        return State(layout, vector, np.zeros(0))
 
-    def restore(self, state: TreeState) -> None:
+    def restore(self, state: State) -> None:
         """Continue from a state of a tree with the same model and contacts.
 
         Parameters
         ----------
-        state : TreeState
+        state : State
         """
-        self._modes = list(state.modes)
-        self._stops = [list(stop) for stop in state.stops]
-        for pair, charts in zip(self.pairs, state.charts):
-            pair.set_charts(charts)
-        self._build()
-        self.q, self.v = state.q.copy(), state.v.copy()
-        self._joints.near[:] = state.near
-        self._pack()
-        self.time, self.events, self.hand_overs = state.time, list(state.events), state.hand_overs
+        self.take_state(state)
 
     # --- what it does now ---------------------------------------------------------------------------
 

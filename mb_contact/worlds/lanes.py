@@ -27,7 +27,6 @@ from mb_contact.core.worlds.store import (
     make_lane_handle,
 )
 from mb_contact.errors import DynamicsError
-from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
@@ -73,13 +72,13 @@ class ThreadLane:
         self.state = SimulationState(context)
         self._stepper = Stepper(self.state)
         self._compiled = self._stepper.in_one_call()
-        self._by_flow = self._compiled and not isinstance(context.integrator, SemiImplicitEuler)
         world = context.world
         self.world = _as_built(world)
         own = {name: _writable(getattr(world.tree, name)) for name in ("mass", "inertia", "damping")}
         own |= {"mu": _writable(world.geoms.mu), "size": _writable(world.geoms.size)}
         own |= {"total": context.joints.total, "restitution": _writable(world.restitution)}
         scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
+        own |= {name: getattr(context.arrays, name) for name in ("clock", "time_before")}
         self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
         self.handle = make_lane_handle(self._lane)
         self._entry = None
@@ -89,8 +88,7 @@ class ThreadLane:
         context, geoms = self.context, self.world.geoms
         return {
             "w": count, "nq": len(context.q), "N": context.N, "n": context.n, "g": len(geoms.kind),
-            "joints": len(self.world.joint_names), "m": len(context.memory.loop), "pairs": len(geoms.pairs),
-            "servos": context.N if len(context.joints.servos) else 0,
+            "joints": len(self.world.joint_names), "pairs": len(geoms.pairs), "words": context.layout.fixed.size,
         }  # fmt: skip
 
     def run(self, store, values, job, first, last, controller):
@@ -144,39 +142,21 @@ class ThreadLane:
 
     def _call(self, lane, store, values, job, controller):
         """The compiled steps, until all are taken or one needs more; its status."""
-        context = self.context
-        arguments = lane, store, values, job
-        if self._by_flow:
-            kernel, arguments = _run.run_flow_worlds, (*context.integrator.handles(), *arguments, controller)
-        else:
-            kernel, arguments = _run.run_worlds, (*arguments, self._compiled, controller)
+        arguments = self.context.handle, lane, store, values, job, self._compiled, controller
         if self._entry is None:
-            self._entry = entry_for(kernel, context.handle, *arguments)
-        return self._entry(context.handle, *arguments)
+            self._entry = entry_for(_run.run_worlds, *arguments)
+        return self._entry(*arguments)
 
     def _take_step(self, store, w, failed):
         """The step of world w that the compiled call cannot take, or the failure of that world."""
         lane, state, at = self._lane, self.state, self._lane.at
-        self._set_steps(int(store.arrays.steps[w] + at[STEP]))
+        state.step_count, state.even_steps = (lane.clock + at[STEP]).tolist()
+        state.time_before = float(lane.time_before[0])
         try:
             self._stepper.step(state.time_step, lane.command.copy())
             at[TAKEN] = 1
         except DynamicsError as error:
             self._fail(store, w, failed, str(error))
-
-    def state_of(self, store, values, w):
-        """Saved State of world w."""
-        context, arrays = self.context, store.arrays
-        _run.show_world(context.handle, self.handle, store.handle, values.handle, w)
-        context.work.joint_effort[:] = arrays.joint_effort[w]
-        context.work.geom_impulse[:] = arrays.geom_impulse[w]
-        context.effort[context.world.joint_v] = arrays.effort[w]
-        self._set_steps(int(arrays.steps[w]))
-        return self.state.save()
-
-    def _set_steps(self, steps):
-        state = self.state
-        state.step_count, state.even_steps, state.time_before = steps, steps, 0.0
 
 
 def _as_built(world):

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mb_contact.checks import Floats, as_choice
-from mb_contact.core.workspace import HEAD
+from mb_contact.core.state import EVEN
+from mb_contact.core.workspace import HEAD, POINTS
 from mb_contact.errors import InputError
 from mb_contact.model.world import World
+from mb_contact.record import StateLayout
 from mb_contact.simulation.results import Certificate
 from mb_contact.types import WORLD
 from mb_contact.worlds.lanes import Held, ThreadLane
@@ -30,7 +32,13 @@ class WorldReadings:
     world: World
     time_step: float
     _store: Held
+    _layout: StateLayout
     _lanes: Sequence[ThreadLane]
+
+    def _part(self, name):
+        """The part of the states with this name, (w, ...), a view."""
+        arrays = self._store.arrays
+        return self._layout.array(name, arrays.state, arrays.contact_state)
 
     @property
     def q(self) -> Floats:
@@ -41,7 +49,7 @@ class WorldReadings:
         ndarray (w, nq)
             [rad, m; quaternions x y z w]
         """
-        return self._store.arrays.q
+        return self._part("q")
 
     @property
     def v(self) -> Floats:
@@ -52,7 +60,7 @@ class WorldReadings:
         ndarray (w, N)
             [rad/s, m/s]
         """
-        return self._store.arrays.v
+        return self._part("v")
 
     @property
     def efforts(self) -> Floats:
@@ -72,9 +80,9 @@ class WorldReadings:
         Returns
         -------
         ndarray (w, N)
-            [rad, m]; (w, 0) in a scene without servos.
+            [rad, m]
         """
-        return self._store.arrays.target
+        return self._part("target")
 
     @property
     def body_rotations(self) -> Floats:
@@ -106,7 +114,7 @@ class WorldReadings:
         ndarray (w, shapes, 6)
             Angular first, world axes [N m s, N s].
         """
-        return self._store.arrays.geom_impulse
+        return self._part("geom_impulse")
 
     @property
     def joint_efforts(self) -> Floats:
@@ -117,7 +125,7 @@ class WorldReadings:
         ndarray (w, N)
             [N m, N]
         """
-        return self._store.arrays.joint_effort
+        return self._part("joint_effort")
 
     @property
     def certificates(self) -> NDArray[np.void]:
@@ -160,7 +168,7 @@ class WorldReadings:
         ndarray (w,)
             [s]
         """
-        return self._store.arrays.steps * self.time_step
+        return self._part("time_before")[:, 0] + self._part("clock")[:, EVEN] * self.time_step
 
     def link_poses(self, name: str) -> tuple[Floats, Floats]:
         """World poses of a link or object.
@@ -182,7 +190,7 @@ class WorldReadings:
         """
         frame, arrays = self.world.frames[as_choice(name, self.world.frames, "link")], self._store.arrays
         if frame.body == WORLD:
-            count = len(arrays.q)
+            count = len(arrays.p)
             return np.tile(frame.p, (count, 1)), np.tile(frame.R, (count, 1, 1))
         p, R = arrays.p[:, frame.body].copy(), arrays.R[:, frame.body].copy()
         if frame.p.any():
@@ -207,9 +215,9 @@ class WorldReadings:
             There is no such world.
         """
         arrays = self._store.arrays
-        if not 0 <= number < len(arrays.q):
-            raise InputError(f"there is no world {number}; the worlds are 0 to {len(arrays.q) - 1}")
-        return arrays.report[number, : arrays.count[number]].copy()
+        if not 0 <= number < len(arrays.p):
+            raise InputError(f"there is no world {number}; the worlds are 0 to {len(arrays.p) - 1}")
+        return arrays.report[number, : int(arrays.record[number, POINTS])].copy()
 
     def contact_rows(self) -> tuple[Floats, NDArray[np.bool_], Sequence[tuple[str, str]]]:
         """Contacts of all worlds in the last step.
@@ -224,7 +232,7 @@ class WorldReadings:
             Links of each pair of shapes, by the numbers in the rows.
         """
         arrays = self._store.arrays
-        there = np.arange(arrays.report.shape[1]) < arrays.count[:, None]
+        there = np.arange(arrays.report.shape[1]) < arrays.record[:, POINTS, None]
         return arrays.report, there, self._lanes[0].context.pair_links
 
     @property
@@ -236,4 +244,4 @@ class WorldReadings:
         int
         """
         arrays = self._store.arrays
-        return int(sum(array.nbytes for array in arrays) // len(arrays.q))
+        return int(sum(array.nbytes for array in arrays) // len(arrays.p))

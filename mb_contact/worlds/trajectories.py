@@ -109,7 +109,7 @@ def _count(scene, states, controls):
     if controls is not None:
         return len(np.asarray(controls))
     if isinstance(states, WorldsState):
-        return len(states.arrays["q"])
+        return len(states.arrays["state"])
     if isinstance(scene, Worlds):
         return scene.count
     return 1 if states is None else max(len(np.atleast_2d(np.asarray(x))) for x in states)

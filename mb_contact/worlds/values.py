@@ -48,6 +48,8 @@ class OwnValues:
 
     Attributes
     ----------
+    start : ndarray
+        Vector of ``StateArrays`` with which the scene begins.
     q0, v0, gravity : ndarray
         Initial coordinates (count, nq) and velocities (count, N), gravity (count, 3) after a reset.
     values : Held
@@ -57,6 +59,7 @@ class OwnValues:
         self._lane, self._sizes, self._world = lane, sizes, lane.world
         self._quaternions = list(quaternions(lane.context.tree).values())
         lane.state.reset()
+        self.start = lane.state.state_vectors()[0].copy()
         self.q0 = np.tile(lane.context.q, (sizes["w"], 1))
         self.v0 = np.tile(lane.context.v, (sizes["w"], 1))
         self.gravity = np.tile(lane.context.gravity, (sizes["w"], 1))

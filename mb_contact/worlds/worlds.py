@@ -3,23 +3,27 @@
 
 """Many worlds of one scene: one model, their states in contiguous arrays, steps on threads in compiled code."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import Floats, as_positive, as_shape, as_whole
 from mb_contact.compile.decorated import is_kept
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import TOLERANCE
-from mb_contact.core.worlds.run import refresh_worlds, reset_worlds, run_worlds
+from mb_contact.core.workspace import COLUMNS
+from mb_contact.core.worlds.run import refresh_worlds, reset_worlds, run_worlds, show_worlds
 from mb_contact.core.worlds.store import Store, make_store_handle
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene, load_scene
-from mb_contact.simulation.results import State
+from mb_contact.record import LiveState, State
 from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.controllers import Controllers
@@ -30,22 +34,44 @@ from mb_contact.worlds.values import OwnValues
 
 FIRST_ROOM = 16  #: contacts that the store has room for in each world; doubled whenever one has more
 LARGEST_BLOCK = 64  #: worlds that a thread takes at once
-#: arrays of a world's contacts, which are allocated anew when there are more
-CONTACT_ARRAYS = ("pair", "feature", "tangent", "impulse", "moment", "report")
 
 
 class WorldsState(NamedTuple):
-    """States of some worlds, bit for bit; made by ``Worlds.save``.
+    """States of some worlds with their own values and their last steps' reports; made by ``Worlds.save``.
 
     Examples
     --------
     >>> worlds = mb.Worlds("package://mb_contact/config/box_on_table.yaml", 3)
-    >>> worlds.save([0, 2]).arrays["q"].shape
-    (2, 7)
+    >>> saved = worlds.save([0, 2])
+    >>> saved.arrays["p"].shape, len(saved.rows([1]).arrays["state"])
+    ((2, 1, 3), 1)
     """
 
-    arrays: dict[str, NDArray[Any]]  #: of the states and of the worlds' own values; one row a world
+    arrays: dict[str, NDArray[Any]]  #: of ``Store`` (``core/worlds/store.py``) and of the worlds' own values, by world
     scene: tuple[Any, ...]  #: what worlds have to share to go on from here
+
+    def rows(self, chosen: Any) -> WorldsState:
+        """Some of them.
+
+        Parameters
+        ----------
+        chosen : slice or sequence of int
+
+        Returns
+        -------
+        WorldsState
+        """
+        return WorldsState({name: array[chosen] for name, array in self.arrays.items()}, self.scene)
+
+
+class StatesOfWorlds(LiveState):
+    """States (count, size) of worlds: rows are those of ``Simulator.state``, and may be assigned."""
+
+    def __call__(self, number):
+        """State of one world, from which a ``Simulator`` goes on bit for bit; values of its own are not in it."""
+        fixed, contacts = self._vectors()
+        row = int(numbers_of([number], len(fixed))[0])
+        return State(self._layout, fixed[row].copy(), contacts[row].copy(), self.scene)
 
 
 class Worlds(WorldReadings):
@@ -96,8 +122,11 @@ class Worlds(WorldReadings):
     >>> worlds.randomise("mass", 0.5, 2.0, seed=7, mask=[1, 2, 3])
     >>> worlds.state(2).q.shape, worlds.failures, worlds.failed.any()
     ((7,), {}, False)
+    >>> worlds.state[3] = worlds.state[0]  # a fork
+    >>> worlds.state.shape[0], bool((worlds.q[3] == worlds.q[0]).all())
+    (4, True)
     >>> worlds.efforts.shape, worlds.joint_efforts.shape, worlds.targets.shape
-    ((4, 0), (4, 6), (4, 0))
+    ((4, 0), (4, 6), (4, 6))
     >>> worlds.body_positions.shape, worlds.body_rotations.shape, worlds.link_poses("box")[0].shape
     ((4, 1, 3), (4, 1, 3, 3), (4, 3))
     >>> weight = worlds.contact_impulses[0, 1, 5] / worlds.time_step
@@ -146,7 +175,12 @@ class Worlds(WorldReadings):
         self._closed = False
         self._controllers = Controllers(len(context.q), context.N, len(self.world.joint_names))
         self._own = OwnValues(self._lanes[0], self._sizes)
-        self._store = _held(allocate(Store, c=FIRST_ROOM, **self._sizes))
+        self._layout = context.layout
+        room = self._layout.width * FIRST_ROOM
+        self._store = _held(allocate(Store, c=FIRST_ROOM, room=room, **self._sizes))
+        scene = self._lanes[0].state.record.scene
+        #: states of all worlds (count, size), as ``Simulator.state`` (docs/state.md); ``state(number)`` is that of one
+        self.state = StatesOfWorlds(self._layout, self, len(self.world.geoms.pairs), scene)
         self._jobs = Jobs(self.count, self._sizes)
         self.failures: dict[int, str] = {}
         self.reset()
@@ -159,15 +193,18 @@ class Worlds(WorldReadings):
 
     # --- state ------------------------------------------------------------------------------
 
-    def reset(self, mask: Chosen = None, states: tuple[ArrayLike, ArrayLike] | WorldsState | None = None) -> None:
+    def reset(
+        self, mask: Chosen = None, states: tuple[ArrayLike, ArrayLike] | WorldsState | State | None = None
+    ) -> None:
         """Put worlds back to their initial states, or into others; time and warm starts begin anew.
 
         Parameters
         ----------
         mask : array_like, optional
             The worlds, by a mask (count,) or by k numbers; all if left out.
-        states : (q (k, nq), v (k, N)) or WorldsState, optional
-            Coordinates and velocities of these worlds, or saved states, which are restored bit for bit.
+        states : (q (k, nq), v (k, N)), WorldsState or State, optional
+            Coordinates and velocities of these worlds, or saved states, which are restored bit for bit; one State for
+            all of them, or one a world.
 
         Raises
         ------
@@ -178,18 +215,18 @@ class Worlds(WorldReadings):
         if isinstance(states, WorldsState):
             self.restore(states, chosen)
             return
+        if isinstance(states, State):
+            self.state[chosen] = states
+            return
         try:
             q, v = (self._own.q0[chosen], self._own.v0[chosen]) if states is None else states
         except (TypeError, ValueError):
             raise InputError("states must be a WorldsState or two arrays, q and v") from None
         q = as_shape(q, (len(chosen), self._sizes["nq"]), "q")
         v = as_shape(v, (len(chosen), self._sizes["N"]), "v")
-        store, joints = self._store.arrays, self.world.joints
-        store.q[chosen], store.v[chosen] = self._own.normalised(q), v
-        store.gravity[chosen] = self._own.gravity[chosen]
-        if self._sizes["servos"]:
-            for name in ("target", "target_rate", "saturation"):
-                getattr(store, name)[chosen] = getattr(joints, name)
+        q = self._own.normalised(q)
+        self._store.arrays.state[chosen] = self._own.start
+        self.q[chosen], self.v[chosen], self._part("gravity")[chosen] = q, v, self._own.gravity[chosen]
         for w in chosen.tolist():
             self.failures.pop(w, None)
         self._call(reset_worlds, chosen)
@@ -242,13 +279,14 @@ class Worlds(WorldReadings):
         chosen = self._chosen(mask)
         if not isinstance(saved, WorldsState) or saved.scene != self._fingerprint():
             raise InputError("restore needs a WorldsState of worlds with this very scene; take one from save")
-        if len(saved.arrays["q"]) != len(chosen):
-            raise InputError(f"the saved states are {len(saved.arrays['q'])}, the worlds {len(chosen)}")
-        while saved.arrays["pair"].shape[1] > self._store.arrays.pair.shape[1]:
-            self._grow()
+        if len(saved.arrays["state"]) != len(chosen):
+            raise InputError(f"the saved states are {len(saved.arrays['state'])}, the worlds {len(chosen)}")
+        self.make_room_for(saved.arrays["report"].shape[1])
         for name, array in self._store.arrays._asdict().items():
             source = saved.arrays[name]
-            if name in CONTACT_ARRAYS:
+            if name == "contact_state":
+                array[chosen] = self._layout.fitted(source, self._layout.room(array))
+            elif name == "report":
                 array[chosen, : source.shape[1]] = source
             else:
                 array[chosen] = source
@@ -259,20 +297,27 @@ class Worlds(WorldReadings):
             else:
                 self.failures.pop(w, None)
 
-    def state(self, number: int) -> State:
-        """State of one world, from which a ``Simulator`` of the scene goes on bit for bit.
+    # what ``state`` asks for
 
-        Values of its own are not in it.
+    def state_vectors(self) -> tuple[Floats, Floats]:
+        """As ``SimulationState.state_vectors``, of all worlds, with what they are commanded."""
+        store = self._store.arrays
+        self._part("effort")[:, self.world.joint_v] = store.effort
+        return store.state, store.contact_state
 
-        Parameters
-        ----------
-        number : int
+    def make_room_for(self, contacts: int) -> None:
+        """Room for so many contacts in every world."""
+        while self._store.arrays.report.shape[1] < contacts:
+            self._grow()
 
-        Returns
-        -------
-        State
-        """
-        return self._lanes[0].state_of(self._store, self._own.values, int(self._chosen([number])[0]))
+    def state_written(self, index: Any) -> None:
+        """Poses of the worlds that were written, and what they are commanded from now on."""
+        chosen = np.atleast_1d(np.arange(self.count)[index])
+        self._part("sleepers")[chosen], self._part("sleep_state")[chosen] = 0, 0  # worlds do not sleep
+        self._store.arrays.effort[chosen] = self._part("effort")[chosen][:, self.world.joint_v]
+        for w in chosen.tolist():
+            self.failures.pop(w, None)
+        self._call(show_worlds, chosen)
 
     @property
     def solver_tolerance(self) -> float:
@@ -314,7 +359,7 @@ class Worlds(WorldReadings):
         InputError
             An unknown name, impossible numbers, or a value that the scene cannot have; nothing has changed.
         """
-        self._own.set(name, values, of, self._chosen(mask), self._store.arrays.gravity)
+        self._own.set(name, values, of, self._chosen(mask), self._part("gravity"))
 
     def randomise(
         self,
@@ -345,9 +390,7 @@ class Worlds(WorldReadings):
             As of ``set``; nothing has changed.
         """
         chosen = self._chosen(mask)
-        self._own.set(
-            name, self._own.draw(name, low, high, of, by, seed, chosen), of, chosen, self._store.arrays.gravity
-        )
+        self._own.set(name, self._own.draw(name, low, high, of, by, seed, chosen), of, chosen, self._part("gravity"))
 
     # --- stepping ---------------------------------------------------------------------------
 
@@ -459,12 +502,10 @@ class Worlds(WorldReadings):
     def _grow(self):
         """Room for twice as many contacts in every world."""
         old = self._store.arrays
-        room = 2 * old.pair.shape[1]
-        new = allocate(Store, c=room, **self._sizes)
-        for name in CONTACT_ARRAYS:
-            getattr(new, name)[:, : room // 2] = getattr(old, name)
-        kept = {name: array for name, array in old._asdict().items() if name not in CONTACT_ARRAYS}
-        self._store = _held(new._replace(**kept))
+        room = 2 * old.report.shape[1]
+        report = np.zeros((self.count, room, COLUMNS))
+        report[:, : room // 2] = old.report
+        self._store = _held(old._replace(contact_state=self._layout.fitted(old.contact_state, room), report=report))
 
     def _chosen(self, mask):
         """Numbers of worlds, int64 (k,)."""

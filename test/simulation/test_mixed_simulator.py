@@ -206,7 +206,7 @@ def test_a_state_is_saved_and_restored_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(runs[0][1], runs[1][1])
     assert runs[0][2:] == runs[1][2:]
     other = struck(tmp_path, (-0.2, 0.02, 0.01), (2.0, 0.0, 0.0), rough=0.4, elastic=0.5, friction=0.4)
-    for wrong, words in ((3, "needs a MixedState"), (other.save(), "another scene with other contacts")):
+    for wrong, words in ((3, "needs a State"), (other.save(), "another scene with other contacts")):
         with pytest.raises(InputError, match=words):
             sim.restore(wrong)
 

@@ -200,7 +200,7 @@ def test_a_state_of_another_scene_is_refused(tmp_path, text, old, new, words):
     state = surface_simulator(write(tmp_path, text)).save()
     other = surface_simulator(write(tmp_path, text.replace(old, new)))
     before = other.link_pose("ball")
-    for wrong, message in ((state, words), (3, "needs a SurfaceState"), (SurfaceSimulator(PATCH).save(), "other ")):
+    for wrong, message in ((state, words), (3, "needs a State"), (SurfaceSimulator(PATCH).save(), "other ")):
         with pytest.raises(InputError, match=message):
             other.restore(wrong)
     for was, now in zip(before, other.link_pose("ball")):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.core.workspace import ENERGY_START
 from mb_contact.model.scene import (
     Ground,
     JointProperties,
@@ -77,7 +78,7 @@ def test_mass_scales_the_inertia():
     worlds.v[:, :3] = 1.0, 2.0, 3.0
     worlds.v[:, 3:] = 0.0
     worlds.refresh()
-    energy = worlds.save().arrays["energy_start"]
+    energy = worlds.state.sums[:, ENERGY_START]
     lift = 9.81 * 0.05
     assert energy[1] - 5.0 * lift == pytest.approx(5.0 * (energy[0] - lift), rel=1e-12)
 

@@ -95,7 +95,7 @@ def test_a_world_has_the_same_bits_alone_among_others_and_on_any_thread(name, co
         np.testing.assert_array_equal(a, b)
     alone = mb.Worlds(scene, 1)
     for w in (0, count // 2, count - 1):
-        alone.restore(mb.worlds.WorldsState({key: x[w : w + 1] for key, x in start.arrays.items()}, start.scene))
+        alone.restore(start.rows([w]))
         alone.step(efforts[w : w + 1], steps)
         for a, b in zip(results(alone, slice(None)), results(among, [w])):
             np.testing.assert_array_equal(a, b)
@@ -135,7 +135,7 @@ def test_states_are_saved_and_restored_bit_for_bit():
     worlds.step(steps=20)
     for a, b in zip(results(worlds, slice(None)), then):
         np.testing.assert_array_equal(a, b)
-    worlds.reset([1, 2], mb.worlds.WorldsState({key: x[[3, 3]] for key, x in saved.arrays.items()}, saved.scene))
+    worlds.reset([1, 2], saved.rows([3, 3]))
     worlds.step(steps=20, mask=[1, 2])
     for w in (1, 2):
         np.testing.assert_array_equal(worlds.q[w], then[0][3])
@@ -170,7 +170,7 @@ def test_a_world_that_fails_ends_alone():
     kept = worlds.q[3].copy()
     worlds.step()
     np.testing.assert_array_equal(worlds.q[3], kept)
-    worlds.reset([3], mb.worlds.WorldsState({key: x[3:4] for key, x in good.arrays.items()}, good.scene))
+    worlds.reset([3], good.rows([3]))
     worlds.step(steps=41, mask=[3])
     np.testing.assert_array_equal(worlds.q[3], worlds.q[0])
     assert worlds.failures == {} and not worlds.failed.any()

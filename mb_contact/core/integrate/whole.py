@@ -1,29 +1,25 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A whole step of semi-implicit Euler in one call; two where pairs of shapes need a collision engine.
+"""What every whole step has in common: contacts, impulses, and the judgement of what it has gained.
 
-    find_near -> (engine) -> find_contacts -> smooth_dynamics -> find_impulses -> conclude -> accept -> account
-
-``core/integrate/flow_step.py`` is that of the other integrators.  Steps of other formulations, impacts, events and the
-projection of loops take the same kernels one by one (``simulation/contact_step.py``).
+``core/integrate/flow_step.py`` puts them together.
 """
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.loop import release_threads
-from mb_contact.core.handle import DT, GAIN_LEFT, GAIN_MOST, HAPPEN
-from mb_contact.core.impact.phases import step_collides
-from mb_contact.core.jit import kernel, unlocked
+from mb_contact.core.handle import DT, GAIN_LEFT, GAIN_MOST
+from mb_contact.core.jit import kernel
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
-from mb_contact.core.step.closing import derive, keep_state
+from mb_contact.core.step.closing import derive
 from mb_contact.core.step.end_gap import measure_end
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, drop_small_gaps, solve
 from mb_contact.core.step.report import remember, summarise
-from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, stays, wake_all, wake_touched, watch_rest
-from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
+from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, wake_touched
+from mb_contact.core.step.step import find_contacts, find_near, settle
 from mb_contact.core.workspace import (
     BALANCE,
     BY_EULER,
@@ -33,7 +29,6 @@ from mb_contact.core.workspace import (
     ENERGY_REMOVED,
     ENERGY_START,
     KINETIC,
-    LANDINGS,
     LIFTED,
     LIMITS,
     MAY_SLEEP,
@@ -59,74 +54,9 @@ from mb_contact.types import (
     TOO_MANY_CONTACTS,
 )
 
-LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
 ROUNDING = 1e-13  #: part of the energies that is rounding
 NO_ENERGY = 1e-100  #: below it products of velocities have lost their digits [J]
-
-
-@kernel
-def euler_step(h, answered):
-    """From a state to the next; a status, and with any but OK the state is the one before.
-
-    Parameters
-    ----------
-    answered : bool
-        False to begin the step.  Behind ASK_ENGINE, with its witnesses in ``buffers.witness``, True; and
-        behind those statuses that ask for larger workspaces as it was.
-    """
-    may_sleep = h.sleep.rule[MAY_SLEEP] != 0.0
-    if may_sleep and not answered and stays(h):
-        keep_state(h)
-        return OK
-    kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
-    status = detect(h, answered)
-    if status == OK:
-        status = smooth_dynamics(h)
-    if status == OK and h.impact[HAPPEN] != 0.0 and step_collides(h):
-        status = IN_PARTS
-    if status == OK:
-        status = find_impulses(h)
-    while status == OK and h.joints.servos.shape[0] > 0 and saturate(h):
-        status = smooth_dynamics(h)
-        if status == OK:
-            status = find_impulses(h)
-    if status == OK:
-        status = conclude(h)
-    if status == OK:
-        status = accept(h, LAG, kinetic, potential, falling, 0.0)
-    if may_sleep and (status == IN_PARTS or status == GAINED_ENERGY):
-        wake_all(h)
-    if status == OK:
-        account(h, 0.0)
-        if may_sleep:
-            watch_rest(h)
-    return status
-
-
-@unlocked
-def long_euler_step(h, answered):
-    """``euler_step`` without Python's lock, for worlds whose steps take longer than its way there and back.
-
-    Two threads with a box on a table each took twice the time of one thread with both.
-    """
-    return euler_step(h, answered)
-
-
-@unlocked
-def euler_steps(h, count):
-    """Up to ``count`` steps under the same efforts, without Python's lock; how many.
-
-    The last of them has a landing, or is followed by one for which ``euler_step`` needs Python.
-    """
-    for i in range(count):
-        keep_servos(h)
-        if euler_step(h, False) != OK:
-            restore_servos(h)
-            return i
-        if h.work.record[LANDINGS] > 0.0:
-            return i + 1
-    return count
 
 
 @kernel

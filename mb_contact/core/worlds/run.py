@@ -8,11 +8,12 @@ A world's bits do not depend on the worlds before it: what a step reads of its w
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, MEASURED
-from mb_contact.core.integrate.flow_step import BEGIN, flow_step
-from mb_contact.core.integrate.whole import euler_step
+from mb_contact.core.integrate.flow_step import BEGIN, whole_step
 from mb_contact.core.jit import kernel, unlocked
+from mb_contact.core.state import EVEN, STEPS
 from mb_contact.core.step.closing import closure_error, refresh
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,
@@ -45,7 +46,7 @@ from mb_contact.types import OK
 
 @unlocked
 def run_worlds(h, lane, store, values, job, compiled, controller):
-    """Steps of the job's worlds from ``lane.at[WORLD]`` up to ``lane.at[LAST]``, by semi-implicit Euler.
+    """Steps of the job's worlds from ``lane.at[WORLD]`` up to ``lane.at[LAST]``.
 
     Parameters
     ----------
@@ -65,20 +66,7 @@ def run_worlds(h, lane, store, values, job, compiled, controller):
     while status == OK:
         status = _next_step(h, lane, store, values, job, controller)
         if status == OK and lane.at[TAKEN] == 0:
-            status = euler_step(h, lane.at[STAGE] != BEGIN) if compiled else TAKE_STEP
-        if status == OK:
-            status = _finish_step(h, lane, store, job)
-    return status
-
-
-@unlocked
-def run_flow_worlds(h, f, p, lane, store, values, job, controller):
-    """``run_worlds`` by an integrator with a flow; f and p as ``flow_step`` has them."""
-    status = OK
-    while status == OK:
-        status = _next_step(h, lane, store, values, job, controller)
-        if status == OK and lane.at[TAKEN] == 0:
-            status = flow_step(h, f, p, lane.at[STAGE])
+            status = whole_step(h, lane.at[STAGE]) if compiled else TAKE_STEP
         if status == OK:
             status = _finish_step(h, lane, store, job)
     return status
@@ -96,7 +84,7 @@ def _next_step(h, lane, store, values, job, controller):
             at[WORLD] += 1
             continue
         at[STEP], at[STAGE], at[TAKEN], at[COMMANDED] = 0, BEGIN, 0, 0
-        if not _is_finite(store, w):
+        if not _is_finite(h, store.state[w]):
             return NO_STATE
         load_world(h, lane, store, values, w)
         at[LOADED] = 1
@@ -108,13 +96,10 @@ def _next_step(h, lane, store, values, job, controller):
 
 
 @kernel
-def _is_finite(store, w):
-    """Whether the coordinates and velocities of world w are numbers: they may have been written from outside."""
-    for i in range(store.q.shape[1]):
-        if not np.isfinite(store.q[w, i]):
-            return False
-    for i in range(store.v.shape[1]):
-        if not np.isfinite(store.v[w, i]):
+def _is_finite(h, state):
+    """Whether coordinates and velocities, which stand first, are numbers: they may have been written from outside."""
+    for i in range(h.q.shape[0] + h.v.shape[0]):
+        if not np.isfinite(state[i]):
             return False
     return True
 
@@ -128,7 +113,7 @@ def _finish_step(h, lane, store, job):
     at[STAGE], at[TAKEN], at[COMMANDED] = BEGIN, 0, 0
     if at[STEP] < job.steps[0]:
         return OK
-    if h.memory.count[0] > store.pair.shape[1]:
+    if h.memory.count[0] > store.report.shape[1]:
         return STORE_TOO_SMALL
     store_world(h, lane, store, w)
     at[LOADED] = 0
@@ -144,7 +129,7 @@ def _command(h, lane, store, job, w, controller):
     for j in range(command.shape[0]):
         command[j] = job.controls[k, t, j] if given else store.effort[w, j]
     if controller != 0:
-        time = (store.steps[w] + t) * h.settings[DT]
+        time = lane.time_before[0] + (lane.clock[EVEN] + t) * h.settings[DT]
         if call_controller(controller, time, w, h.q, h.v, command, job.data) != 0:
             return 1
     for i in range(h.effort.shape[0]):
@@ -172,39 +157,29 @@ def _keep_step(h, lane, store, job, w):
 @kernel
 def load_world(h, lane, store, values, w):
     """World w into the workspaces, and all that follows from its state."""
-    _load_values(h, lane, store, values, w)
-    for i in range(h.q.shape[0]):
-        h.q[i] = store.q[w, i]
-    for i in range(h.v.shape[0]):
-        h.v[i] = store.v[w, i]
-    if store.target.shape[1] > 0:
-        for i in range(h.v.shape[0]):
-            h.joints.target[i] = store.target[w, i]
-            h.joints.target_rate[i] = store.target_rate[w, i]
-            h.joints.saturation[i] = store.saturation[w, i]
-    memory = h.memory
-    memory.count[0], memory.unsettled[0] = store.count[w], store.unsettled[w]
-    for i in range(store.count[w]):
-        memory.pair[i], memory.feature[i] = store.pair[w, i], store.feature[w, i]
-        for a in range(3):
-            memory.tangent[i, a] = store.tangent[w, i, a]
-            memory.impulse[i, a] = store.impulse[w, i, a]
-            memory.moment[i, a] = store.moment[w, i, a]
-    for i in range(memory.joint.shape[0]):
-        for a in range(memory.joint.shape[1]):
-            memory.joint[i, a] = store.joint[w, i, a]
-    for i in range(memory.loop.shape[0]):
-        memory.loop[i] = store.loop[w, i]
-    h.work.sums[WORK_DONE], h.work.sums[ENERGY_START] = store.work_done[w], store.energy_start[w]
+    _load_values(lane, values, w)
+    copy(h.state.shape[0], store.state[w], h.state)
+    copy_contacts(
+        h.memory.count[0], store.contact_state[w], store.report.shape[1], h.contact_state, h.memory.pair.shape[0]
+    )
     lane.worst[0] = store.worst[w]
     refresh(h)
 
 
 @kernel
-def _load_values(h, lane, store, values, w):
+def copy_contacts(count, source, room, target, target_room):
+    """Rows of so many contacts from one vector of ContactState to another; each has its own room, of what sleeps none.
+    """
+    first = 0
+    for width in (1, 1, 3, 3, 3):  # of pair, feature, tangent, impulse, moment
+        for i in range(width * count):
+            target[first * target_room + i] = source[first * room + i]
+        first += width
+
+
+@kernel
+def _load_values(lane, values, w):
     """What world w has in the place of the scene's values; the rows of one that has none are the last world's."""
-    for a in range(3):
-        h.gravity[a] = store.gravity[w, a]
     if values.mass.shape[0] > 0:
         for k in range(lane.mass.shape[0]):
             lane.mass[k] = values.mass[w, k]
@@ -230,40 +205,21 @@ def _load_values(h, lane, store, values, w):
 @kernel
 def store_world(h, lane, store, w):
     """World w from the workspaces, after so many steps as ``lane.at`` says."""
-    memory, work, count = h.memory, h.work, h.memory.count[0]
-    for i in range(h.q.shape[0]):
-        store.q[w, i] = h.q[i]
-    for i in range(h.v.shape[0]):
-        store.v[w, i] = h.v[i]
-        store.joint_effort[w, i] = work.joint_effort[i]
-    if store.target.shape[1] > 0:
-        for i in range(h.v.shape[0]):
-            store.saturation[w, i] = h.joints.saturation[i]
-    store.count[w], store.unsettled[w] = count, memory.unsettled[0]
+    work, count = h.work, h.memory.count[0]
+    lane.clock[STEPS] += lane.at[STEP]
+    lane.clock[EVEN] += lane.at[STEP]
+    copy(h.state.shape[0], h.state, store.state[w])
+    copy_contacts(count, h.contact_state, h.memory.pair.shape[0], store.contact_state[w], store.report.shape[1])
     for i in range(count):
-        store.pair[w, i], store.feature[w, i] = memory.pair[i], memory.feature[i]
-        for a in range(3):
-            store.tangent[w, i, a] = memory.tangent[i, a]
-            store.impulse[w, i, a] = memory.impulse[i, a]
-            store.moment[w, i, a] = memory.moment[i, a]
         for a in range(store.report.shape[2]):
             store.report[w, i, a] = work.report[i, a]
-    for i in range(memory.joint.shape[0]):
-        for a in range(memory.joint.shape[1]):
-            store.joint[w, i, a] = memory.joint[i, a]
-    for i in range(memory.loop.shape[0]):
-        store.loop[w, i] = memory.loop[i]
-    for g in range(work.geom_impulse.shape[0]):
-        for a in range(6):
-            store.geom_impulse[w, g, a] = work.geom_impulse[g, a]
     for i in range(HEAD):
         store.record[w, i] = work.record[i]
     coupled = h.bil.info[COUNT] > 0 or h.art.aggregates.base.shape[0] > 0
     if coupled and h.drift[MEASURED] == 0.0:
         store.record[w, CLOSURE_ERROR] = closure_error(h)  # of the last of the steps alone
     _store_poses(h, store, w)
-    store.work_done[w], store.worst[w] = h.work.sums[WORK_DONE], lane.worst[0]
-    store.steps[w] += lane.at[STEP]
+    store.worst[w] = lane.worst[0]
 
 
 @kernel
@@ -281,25 +237,10 @@ def reset_worlds(h, lane, store, values, worlds):
     """Worlds begin anew from the coordinates and velocities of the store, without warm starts, at time zero."""
     for k in range(worlds.shape[0]):
         w = worlds[k]
-        store.count[w], store.steps[w], store.failed[w] = 0, 0, 0
-        fill_row(store.effort, w)
-        fill_row(store.loop, w)
-        fill_row(store.joint_effort, w)
-        fill_row(store.record, w)
-        for i in range(store.joint.shape[1]):
-            for a in range(store.joint.shape[2]):
-                store.joint[w, i, a] = 0.0
-        for g in range(store.geom_impulse.shape[1]):
-            for a in range(store.geom_impulse.shape[2]):
-                store.geom_impulse[w, g, a] = 0.0
+        store.failed[w] = 0
+        fill(store.effort.shape[1], store.effort[w], 0.0)
+        fill(HEAD, store.record[w], 0.0)
     refresh_worlds(h, lane, store, values, worlds)
-
-
-@kernel
-def fill_row(array, w):
-    """Zeros in row w of a matrix."""
-    for i in range(array.shape[1]):
-        array[w, i] = 0.0
 
 
 @unlocked
@@ -308,13 +249,11 @@ def refresh_worlds(h, lane, store, values, worlds):
     for k in range(worlds.shape[0]):
         w = worlds[k]
         load_world(h, lane, store, values, w)
-        for i in range(h.q.shape[0]):
-            store.q[w, i] = h.q[i]  # joints that follow others are put where these have them
-        for i in range(h.v.shape[0]):
-            store.v[w, i] = h.v[i]
+        h.work.sums[WORK_DONE] = 0.0
+        h.work.sums[ENERGY_START] = h.work.energy[KINETIC] + h.work.energy[POTENTIAL]
+        copy(h.state.shape[0], h.state, store.state[w])  # joints that follow others are put where these have them
         _store_poses(h, store, w)
-        store.work_done[w], store.worst[w] = 0.0, 0.0
-        store.energy_start[w] = h.work.energy[KINETIC] + h.work.energy[POTENTIAL]
+        store.worst[w] = 0.0
 
 
 @unlocked
@@ -326,6 +265,11 @@ def keep_world(h, lane, store, w):
 
 
 @unlocked
-def show_world(h, lane, store, values, w):
-    """World w into the workspaces, for Python to look at."""
-    load_world(h, lane, store, values, w)
+def show_worlds(h, lane, store, values, worlds):
+    """Poses of worlds whose whole states were written from outside; nothing is known of a step before."""
+    for k in range(worlds.shape[0]):
+        w = worlds[k]
+        load_world(h, lane, store, values, w)
+        _store_poses(h, store, w)
+        store.failed[w], store.worst[w] = 0, 0.0
+        fill(HEAD, store.record[w], 0.0)

@@ -1,14 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What worlds of one scene have each: state, warm start, what the last step has left, and values of their own."""
+"""What worlds of one scene have each: state, what the last step has left, and values of their own."""
 
 from typing import Annotated, NamedTuple
 
 from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals
 from mb_contact.core.workspace import COLUMNS, HEAD
-from mb_contact.types import JOINT_ROWS
 
 #: entries of Lane.at: world (among those of the job) and its step that come next, the first world that is another's,
 #: whether the world is loaded, where its step goes on (BEGIN, ... of ``flow_step.py``), whether the caller has taken
@@ -20,34 +19,17 @@ TAKE_STEP, STORE_TOO_SMALL, NO_STATE, NO_COMMAND, NO_STEP_LEFT = range(101, 106)
 
 
 class Store(NamedTuple):
-    """States of w worlds; the first axis of every array counts them."""
+    """States of w worlds, what they are commanded, and what the last step has left; the first axis counts the worlds.
+    """
 
-    q: Annotated[Reals, "w", "nq"]
-    v: Annotated[Reals, "w", "N"]
+    state: Annotated[Reals, "w", "words"]  #: vectors of core.state.StateArrays
+    contact_state: Annotated[Reals, "w", "room"]  #: of core.state.ContactState, with room for c contacts
     effort: Annotated[Reals, "w", "joints"]  #: commanded [N m, N]
-    gravity: Annotated[Reals, "w", 3]
-    target: Annotated[Reals, "w", "servos"]  #: of JointForces; "servos" is N, or 0 where there are none
-    target_rate: Annotated[Reals, "w", "servos"]
-    saturation: Annotated[Reals, "w", "servos"]
-    count: Annotated[Integers, "w"]  #: contacts of the last step; the next seven are those of Memory
-    pair: Annotated[Integers, "w", "c"]
-    feature: Annotated[Integers, "w", "c"]
-    tangent: Annotated[Reals, "w", "c", 3]
-    impulse: Annotated[Reals, "w", "c", 3]
-    moment: Annotated[Reals, "w", "c", 3]
-    joint: Annotated[Reals, "w", "N", JOINT_ROWS]
-    loop: Annotated[Reals, "w", "m"]
-    unsettled: Annotated[Integers, "w"]
     R: Annotated[Reals, "w", "n", 3, 3]  #: poses of the bodies
     p: Annotated[Reals, "w", "n", 3]
-    geom_impulse: Annotated[Reals, "w", "g", 6]
-    joint_effort: Annotated[Reals, "w", "N"]
     record: Annotated[Reals, "w", HEAD]  #: numbers of the last step
     report: Annotated[Reals, "w", "c", COLUMNS]  #: its contacts
     worst: Annotated[Reals, "w"]  #: residual of the worst step since the start [sqrt(N s m/s)]
-    energy_start: Annotated[Reals, "w"]  #: [J]
-    work_done: Annotated[Reals, "w"]  #: since then [J]
-    steps: Annotated[Integers, "w"]  #: since the start
     failed: Annotated[Integers, "w"]  #: 1 where a step has failed: the world waits for a reset
 
 
@@ -71,6 +53,8 @@ class Lane(NamedTuple):
     """What a thread has beside the handle of its steps: where it is, and the arrays that values of a world go to."""
 
     at: Annotated[Integers, 7]
+    clock: Annotated[Integers, 2]  #: of the loaded world, views of its state
+    time_before: Annotated[Reals, 1]
     worst: Annotated[Reals, 1]  #: residual of the loaded world
     command: Annotated[Reals, "joints"]
     mass: Annotated[Reals, "n"]
@@ -109,7 +93,7 @@ JobHandleType, JobHandle, make_job_handle = handle(Job)
 
 #: what shapes name
 SIZES = (
-    "w", "nq", "N", "joints", "servos", "c", "m", "n", "g", "pairs", "k", "t", "kept", "d",
+    "w", "words", "room", "nq", "N", "joints", "c", "n", "g", "pairs", "k", "t", "kept", "d",
     "masses", "dampings", "frictions", "restitutions", "sizes",
 )  # fmt: skip
 MAKERS = (Lane, make_lane_handle), (Store, make_store_handle), (Values, make_values_handle), (Job, make_job_handle)

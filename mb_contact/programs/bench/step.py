@@ -18,7 +18,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.core.collision.closed_forms import ASKED, NEAR
-from mb_contact.core.integrate.whole import euler_step
+from mb_contact.core.integrate.flow_step import ANSWERED, BEGIN, whole_step
 from mb_contact.core.step import problem, step as kernels
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.report import summarise
@@ -152,9 +152,9 @@ def _whole_step(sim, effort):
     """One step as the simulator takes it, without its checks and its result."""
     context = sim.context
     context.effort[sim.world.joint_v] = effort
-    if euler_step(context.handle, False) == ASK_ENGINE:
+    if whole_step(context.handle, BEGIN) == ASK_ENGINE:
         context.ask_engine()
-        euler_step(context.handle, True)
+        whole_step(context.handle, ANSWERED)
 
 
 def stage_rows(times: Mapping[str, float]) -> list[tuple[str, float]]:

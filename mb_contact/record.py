@@ -1,0 +1,300 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The state of a simulation, or of many worlds, as one record: a vector with names for its parts (docs/state.md)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mb_contact.checks import Floats
+from mb_contact.core.declare import Layout
+from mb_contact.core.state import STEPS, ContactState, StateArrays
+from mb_contact.errors import InputError
+
+#: sizes of a simulation that has nothing of a kind
+NONE = dict.fromkeys(
+    ("nq", "N", "m", "g", "s", "trees", "links", "gears", "driven", "closures", "surfaces", "surface_q", "surface_v",
+     "stops", "one", "own", "sleeping_q", "sleeping_v", "sleeping_n"), 0,
+)  # fmt: skip
+
+FIELDS = StateArrays._fields + ContactState._fields
+
+
+class StateLayout:
+    """Where the parts of a state stand in its vector: those of ``StateArrays``, then the rows of ``ContactState``.
+
+    Parameters
+    ----------
+    **sizes
+        Those that the declarations name and that are not zero.
+    """
+
+    def __init__(self, **sizes):
+        self._sleeps = bool(sizes.get("s"))
+        self.fixed = Layout(StateArrays, **NONE | sizes)
+        self.width = _rows(1, self._sleeps).size  #: words of a contact
+
+    def room(self, contact_vectors):
+        """For how many contacts there is room in vectors (..., width c)."""
+        return contact_vectors.shape[-1] // self.width
+
+    def rows(self, contact_vectors):
+        """ContactState of vectors (..., width c)."""
+        return _rows(self.room(contact_vectors), self._sleeps).arrays(contact_vectors)
+
+    def array(self, name, fixed, contact_vectors):
+        """View of the two vectors as the array of this name."""
+        if name in StateArrays._fields:
+            return self.fixed.array(name, fixed)
+        return _rows(self.room(contact_vectors), self._sleeps).array(name, contact_vectors)
+
+    def fitted(self, contact_vectors, room):
+        """These vectors with room for so many contacts; what has no room is left out."""
+        if self.room(contact_vectors) == room:
+            return contact_vectors
+        lead = contact_vectors.shape[:-1]
+        out = np.zeros((*lead, self.width * room))
+        for target, source in zip(self.rows(out), self.rows(contact_vectors)):
+            first = (*[slice(None)] * len(lead), slice(min(room, source.shape[len(lead)])))
+            target[first] = source[first]
+        return out
+
+    def split(self, vectors):
+        """(Those of StateArrays, those of contacts) of whole vectors; InputError where they are none of this scene."""
+        words = vectors.shape[-1] if vectors.ndim else 0
+        size = self.fixed.size
+        if words < size or (words - size) % self.width:
+            raise InputError(
+                f"a state of this scene has {size} numbers and {self.width} for each contact there is room for, got "
+                f"{words}; take one from state or save"
+            )
+        return vectors[..., :size], vectors[..., size:]
+
+
+@lru_cache(64)
+def _rows(c, sleeps):
+    """Layout of the rows of c contacts."""
+    return Layout(ContactState, c=c, k=c if sleeps else 0)
+
+
+def read_only(array):
+    """A view for kernels, which are compiled for arrays that they may not write."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+class State:
+    """Everything that the next step depends on, as one vector with names for its parts (docs/state.md); SI units.
+
+    ``Simulator.state`` is the one of now, ``save`` makes a copy, and ``restore``, or assigning to ``state[:]``, goes on
+    from it bit for bit.  Of ``Worlds`` it is (count, size), one row a world.  It can be indexed, assigned and handed to
+    NumPy as any array of float64; whole numbers among its parts lie there with their bits, so that copies and files are
+    exact, and are read by their names.
+
+    Parameters
+    ----------
+    layout : StateLayout
+    fixed, contacts : ndarray (..., words)
+        Vectors of ``StateArrays`` and of ``ContactState``.
+    scene : tuple of (what, value)
+        What a simulator has to share to go on from here.
+
+    Examples
+    --------
+    >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+    >>> before, vector = sim.save(), np.array(sim.state)
+    >>> first = sim.step()
+    >>> sim.state[:] = vector
+    >>> sim.step().certificate == first.certificate
+    True
+    >>> sim.restore(before)
+    >>> sim.state.q.shape, sim.state.clock, sim.state.shape == vector.shape
+    ((7,), array([0, 0]), True)
+    """
+
+    def __init__(self, layout: Any, fixed: Floats, contacts: Floats, scene: tuple[Any, ...] = ()) -> None:
+        self._layout, self._fixed, self._contacts, self.scene = layout, fixed, contacts, scene
+
+    def _vectors(self):
+        """The two vectors as they are now."""
+        return self._fixed, self._contacts
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name.startswith("_"):  # of an object that is being unpickled
+            raise AttributeError(name)
+        if name not in FIELDS:
+            raise AttributeError(f"a state has no '{name}'; it has {', '.join(FIELDS)}")
+        return self._layout.array(name, *self._vectors())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.concatenate(self._vectors(), axis=-1, dtype=dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the vector, with the worlds as first axis where there are many.
+
+        Returns
+        -------
+        tuple of int
+        """
+        fixed, contacts = self._vectors()
+        return (*fixed.shape[:-1], fixed.shape[-1] + contacts.shape[-1])
+
+    @property
+    def step_count(self) -> Any:
+        """Steps since the start.
+
+        Returns
+        -------
+        int64, or ndarray (count,) of many worlds
+        """
+        return self.clock[..., STEPS]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> NDArray[Any]:
+        return np.asarray(self)[index]
+
+    def copy(self) -> State:
+        """A state of its own, which what happens later does not change.
+
+        Returns
+        -------
+        State
+        """
+        fixed, contacts = self._vectors()
+        return State(self._layout, fixed.copy(), contacts.copy(), self.scene)
+
+
+class Recorded:
+    """The part of a simulator that hands out its state and goes on from others."""
+
+    _record: LiveState
+
+    @property
+    def state(self) -> LiveState:
+        """Everything that the next step depends on, as one vector with names for its parts (docs/state.md).
+
+        Live: copies of it, and ``save``, stay; whatever is assigned to ``state[:]`` is gone on from, bit for bit.
+
+        Returns
+        -------
+        State
+        """
+        return self._record
+
+    def save(self) -> State:
+        """Copy of the whole state; ``restore`` continues from it bit for bit.
+
+        Returns
+        -------
+        State
+        """
+        return self.state.copy()
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state of the same scene.
+
+        Parameters
+        ----------
+        state : State
+
+        Raises
+        ------
+        InputError
+            Not a State, or one of a scene with other joints, links, shapes, surfaces or laws, or with another friction
+            model, integrator, collision scheme or kind of step; nothing has changed.
+        """
+        check_fingerprint(state, self.state.scene)
+        self.state[:] = state
+
+
+class LiveState(State):
+    """The State of now of a simulation.
+
+    Parameters
+    ----------
+    layout : StateLayout
+    owner
+        Has ``state_vectors()``, the two of now, ``make_room_for(contacts)``, and ``state_written(index)``, which
+        derives what follows from a state that has been written.
+    pairs : int
+        Pairs of shapes.
+    scene : tuple of (what, value)
+    """
+
+    def __init__(self, layout, owner, pairs=0, scene=()):
+        super().__init__(layout, None, None, scene)
+        self._owner, self._pairs = owner, pairs
+
+    def _vectors(self):
+        return self._owner.state_vectors()
+
+    def __setitem__(self, index, values):
+        many = self._vectors()[0].ndim > 1
+        if isinstance(values, State):
+            values = self._translated(values)
+        values = np.asarray(values, dtype=np.float64)
+        whole = isinstance(index, slice) and index == slice(None) or index is Ellipsis
+        if not (many or whole):  # some of the numbers
+            given, values, index = values, np.array(self), slice(None) if whole else index
+            values[index], index = given, slice(None)
+        fixed, contacts = self._layout.split(values)
+        self._check(fixed, contacts)
+        if self._layout.room(contacts) > self._layout.room(self._vectors()[1]):
+            self._owner.make_room_for(self._layout.room(contacts))
+        mine = self._vectors()
+        mine[0][index], mine[1][index] = fixed, self._layout.fitted(contacts, self._layout.room(mine[1]))
+        self._owner.state_written(index)
+
+    def _check(self, fixed, contacts):
+        """InputError where numbers cannot be those of a state: kernels would look beside their arrays."""
+        count, pair = (self._layout.array(name, fixed, contacts) for name in ("count", "pair"))
+        counts = count.min(initial=0) >= 0 and count.max(initial=0) <= self._layout.room(contacts)
+        if not (counts and pair.min(initial=0) >= 0 and pair.max(initial=0) < max(self._pairs, 1)):
+            raise InputError("these numbers are no state of this scene; take one from state or save")
+
+    def _translated(self, state):
+        """The vector of a State here: of another kind of simulator it has the parts of the same names."""
+        check_fingerprint(state, self.scene)
+        if state._layout is self._layout:
+            return state
+        lead = state.shape[:-1]
+        fixed = np.zeros((*lead, self._layout.fixed.size))
+        contacts = np.zeros((*lead, self._layout.width * state._layout.room(state._vectors()[1])))
+        for name in FIELDS:
+            target, source = self._layout.array(name, fixed, contacts), getattr(state, name)
+            if source.shape == target.shape:
+                target[...] = source
+            elif source.size and target.size:
+                raise InputError(f"the saved state belongs to another scene: its {name} has another length")
+        return np.concatenate((fixed, contacts), axis=-1)
+
+
+def check_fingerprint(state: Any, ours: tuple[Any, ...]) -> None:
+    """Refuse to go on from what is no saved state, or one of another scene.
+
+    Parameters
+    ----------
+    state : State
+    ours : tuple of (what, value)
+        Of the scene here; the state has its own in ``scene``.
+
+    Raises
+    ------
+    InputError
+        It names the first thing that differs.
+    """
+    if not isinstance(state, State):
+        raise InputError(f"restore needs a State from save, got {type(state).__name__}")
+    for (what, value), (_, theirs) in zip(ours, state.scene or ((None, None),) * len(ours)):
+        if value != theirs:
+            here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int, float)) else ""
+            raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
