@@ -15,10 +15,12 @@ import numpy as np
 from lxml import etree
 
 from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
+from mb_contact.model.mesh_files import read_stl, with_buffers
+from mb_contact.model.triangle_meshes import triangle_mesh
 
-FORMATS = ("stl", "obj", "dae", "ply")
+FORMATS = ("stl", "obj", "dae", "ply", "glb", "gltf")
 LOOKS = ("library_effects", "library_images", "library_materials", "bind_material")  #: elements of a Collada file
-METHODS = ("convex_hull", "convex_pieces")
+METHODS = ("convex_hull", "convex_pieces", "mesh")
 RULES = f"4 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
 
 
@@ -28,17 +30,19 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     Parameters
     ----------
     path : Path
-        STL, OBJ, Collada or PLY.  A Collada file's unit is applied, its upward axis is not, as in RViz and Pinocchio.
+        STL, OBJ, Collada, PLY, GLB or glTF.  A Collada file's unit is applied, its upward axis is not, as in RViz and
+        Pinocchio; that of a glTF file is y, and stays it.
     scale : (3,)
         Factors along the axes; negative ones mirror.
-    method : {"convex_hull", "convex_pieces"}
-        One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx).
+    method : {"convex_hull", "convex_pieces", "mesh"}
+        One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx); or its
+        triangles.
     most : int
         Vertices of a hull; beyond, those that stand out least are left out.
 
     Returns
     -------
-    list of Hull
+    list of Hull or TriangleMesh
         In the mesh's frame, see ``Hull.centre``.
 
     Raises
@@ -46,26 +50,42 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     ValueError
         The file is no mesh that can be read, or has no extent; the message does not name the file.
     """
-    if path.suffix.lower()[1:] not in FORMATS:
-        raise ValueError(f"the format '{path.suffix}' is not read; formats: {', '.join(FORMATS)}")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}") from None
+    content = mesh_content(path)
     digest = hashlib.sha256(content)
     digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most}".encode())
     kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
-    bodies = _load(kept)
+    bodies = _load(kept) if method != "mesh" else None
     if bodies is None:
         vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
         bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most)
-        _keep(kept, bodies)
+        if method != "mesh":
+            _keep(kept, bodies)
     return bodies
+
+
+def mesh_content(path):
+    """All bytes that a mesh file is made of.
+
+    Raises
+    ------
+    ValueError
+        Its format is none that is read, or it is not there.
+    """
+    kind = path.suffix.lower()[1:]
+    if kind not in FORMATS:
+        raise ValueError(f"the format '{path.suffix}' is not read; save it as one of: {', '.join(FORMATS)}")
+    try:
+        content = path.read_bytes()
+        return with_buffers(content, path.parent) if kind == "gltf" else content
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
 
 
 def _bodies(vertices, triangles, method, most):
     if method == "convex_hull":
         return [convex_hull(vertices, most)]
+    if method == "mesh":
+        return [triangle_mesh(vertices, triangles)]
     try:
         import vhacdx
     except ImportError:
@@ -83,9 +103,11 @@ def read_mesh(content, kind):
     ValueError
         It cannot be read, or holds no triangle.
     """
-    import trimesh  # takes seconds, and only a mesh needs it
-
     try:
+        if kind == "stl":
+            return _checked(*read_stl(content))
+        import trimesh  # takes seconds, and only such a mesh needs it
+
         unit = _collada_unit(content) if kind == "dae" else 1.0
         content = _without_looks(content) if kind == "dae" else content
         loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", skip_materials=True)
@@ -95,12 +117,17 @@ def read_mesh(content, kind):
     except Exception as error:  # trimesh and pycollada raise whatever their parsers meet
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"is no {kind} mesh that can be read: {reason[:200]}") from None
+    return _checked(unit * vertices, triangles)
+
+
+def _checked(vertices, triangles):
+    """Vertices and triangles, if they are a mesh."""
     if len(triangles) == 0 or triangles.min() < 0 or triangles.max() >= len(vertices):
         raise ValueError("holds no triangle")
     used = vertices[np.unique(triangles)]
     if not np.isfinite(used).all():
         raise ValueError("has a vertex that is not finite")
-    return unit * vertices, triangles
+    return vertices, triangles
 
 
 def _without_looks(content):

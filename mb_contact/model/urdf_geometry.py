@@ -16,12 +16,12 @@ from mb_contact.model.pairs import doubt
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ABSURD_FRICTION
 from mb_contact.model.scene.bodies import kernel_size
+from mb_contact.model.triangle_meshes import kind_of
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONE,
-    SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_SPHERE,
@@ -140,8 +140,8 @@ class GeometryReader(ElementReader):
             return [CollisionSpec(name, kind, size, R, p, friction)]
         hulls = self._mesh(shape, link)
         return [
-            CollisionSpec(name and (name if i == 0 else f"{name}_{i}"), SHAPE_CONVEX, hull.half, R, p + R @ hull.centre,
-                          friction, hull)
+            CollisionSpec(name and (name if i == 0 else f"{name}_{i}"), kind_of(hull), hull.half, R,
+                          p + R @ hull.centre, friction, hull)
             for i, hull in enumerate(hulls)
         ]
 

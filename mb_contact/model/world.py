@@ -33,6 +33,7 @@ from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene
 from mb_contact.model.scene.robots import JOINT_PROPERTIES
 from mb_contact.model.series_springs import spring_joint
 from mb_contact.model.srdf import load_srdf
+from mb_contact.model.triangle_meshes import kind_of
 from mb_contact.model.units import Units, scene_units
 from mb_contact.model.urdf import load_urdf
 from mb_contact.types import (
@@ -346,8 +347,9 @@ class WorldBuilder:
         for i, hull in enumerate(hulls):
             name = primitive.name if i == 0 else f"{primitive.name}_{i}"
             size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)
+            kind = kind_of(hull) if primitive.shape == "mesh" else primitive.kind()
             self.geometries.append(
-                Geometry(name, primitive.name, body, primitive.kind(), size, R, at, primitive.material, hull=hull)
+                Geometry(name, primitive.name, body, kind, size, R, at, primitive.material, hull=hull)
             )
 
     def add_body(self, name, inertia, R, p, velocity, key):
@@ -422,8 +424,9 @@ class WorldBuilder:
         )
         if self.scene.coordinates == "bodies":
             world = in_body_coordinates(world, self.scene)
-        for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
+        for array in (*world.tree, *world.geoms[:-1], *world.geoms.mesh, world.gravity, world.q0, world.v0,
+                      world.joint_q, world.joint_v, world.effort_limit, world.viscous, world.restitution,
+                      *world.surfaces):
             array.setflags(write=False)
         return world
 

@@ -1,0 +1,184 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts of two triangle meshes, one of which may be a height field: vertex and plane, edge and edge.
+
+Each pair of features counts only where its direction lies in the cones of normals of both.  Normals point from Y to X.
+"""
+
+from mb_contact.core.collision.height_grid import add_field_point
+from mb_contact.core.collision.mesh_points import (
+    choose_direction,
+    drop_false,
+    reach_of_pair,
+    reduce_mesh_points,
+    unit_of,
+)
+from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
+from mb_contact.core.collision.mesh_tree import (
+    TOUCHES,
+    boxes_meet,
+    deepest_of,
+    edge_heights,
+    is_normal_of_peak,
+    is_normal_of_ridge,
+    mesh_point,
+    plane_of,
+    put_relative,
+)
+from mb_contact.core.collision.shapes import into_body, opposite
+from mb_contact.core.jit import INTEGER, kernel, on_demand
+from mb_contact.core.tree.spatial import ZERO, vector, vector_dot, vector_product, vector_sum
+from mb_contact.types import SHAPE_PLANE
+
+PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y = range(3)  #: kinds of features, in identities
+CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
+PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
+
+
+@on_demand(INTEGER)
+def mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach, work):
+    """Points of a shape X and a mesh Y, in ``work.field``: at most four of each plane.
+
+    Parameters
+    ----------
+    travel : (g, 4)
+        Way of each geometry in the step [m].
+    x, y : int
+        X is any shape, Y a mesh.
+    reach : float
+        Largest gap of a point; those of edges and vertices are there up to TOUCHES [m].
+
+    Returns
+    -------
+    int
+        Number of points.
+    """
+    far = reach_of_pair(geoms, travel, x, y, reach)
+    if geoms.kind[x] == SHAPE_PLANE:
+        return plane_and_mesh(geoms, geom_R, geom_p, x, y, far, work)
+    if geoms.kind[x] < SHAPE_PLANE:
+        return shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work)
+    return two_meshes(geoms, geom_R, geom_p, travel, x, y, work)
+
+
+@kernel
+def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
+    """Points of two meshes that touch, in ``work.field``; returns their number."""
+    far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
+    put_relative(geom_R, geom_p, x, y, work)
+    inside = deepest_of(geoms, x, y, work)
+    count, top = 0, 2
+    stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
+    while top > 0:
+        top -= 2
+        a, b = stack[top], stack[top + 1]
+        if not boxes_meet(geoms, a, b, far, work):
+            continue
+        leaf_a, leaf_b = mesh.child[a, 0] < 0, mesh.child[b, 0] < 0
+        if leaf_a and leaf_b:
+            for i in range(mesh.child[a, 1]):
+                for j in range(mesh.child[b, 1]):
+                    tx, ty = mesh.order[-1 - mesh.child[a, 0] + i], mesh.order[-1 - mesh.child[b, 0] + j]
+                    count = two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count)
+            if 2 * count > work.field.points.shape[0]:
+                count = choose_direction(geoms, x, y, travel, work, count)
+                count = reduce_mesh_points(work, count, far)
+        elif leaf_b or (not leaf_a and _is_larger(geoms, a, b)):
+            stack[top], stack[top + 1] = mesh.child[a, 0], b
+            stack[top + 2], stack[top + 3] = mesh.child[a, 1], b
+            top += 4
+        else:
+            stack[top], stack[top + 1] = a, mesh.child[b, 0]
+            stack[top + 2], stack[top + 3] = a, mesh.child[b, 1]
+            top += 4
+    count = drop_false(geoms, geom_R, geom_p, x, y, 0, work, count)
+    count = choose_direction(geoms, x, y, travel, work, count)
+    return reduce_mesh_points(work, count, far)
+
+
+@kernel
+def _is_larger(geoms, a, b):
+    """Whether the box of node a is longer than that of node b."""
+    box, la, lb = geoms.mesh.box, 0.0, 0.0
+    for i in range(3):
+        la = max(la, box[a, 1, i] - box[a, 0, i])
+        lb = max(lb, box[b, 1, i] - box[b, 0, i])
+    return la > lb
+
+
+@kernel
+def two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count):
+    """Points of the features that two triangles own, those of a vertex and the other's plane among them."""
+    mesh = geoms.mesh
+    for peak in range(mesh.first_peak[tx], mesh.first_peak[tx + 1]):
+        count = peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, ty, inside, False, work, count)
+    for peak in range(mesh.first_peak[ty], mesh.first_peak[ty + 1]):
+        count = peak_and_plane(geoms, geom_R, geom_p, travel, y, x, peak, tx, inside, True, work, count)
+    for ridge in range(mesh.first_ridge[tx], mesh.first_ridge[tx + 1]):
+        for other in range(mesh.first_ridge[ty], mesh.first_ridge[ty + 1]):
+            count = two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count)
+    return count
+
+
+@kernel
+def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, swapped, work, count):
+    """The point of a peak of x on a triangle of y; ``swapped`` where the pair's order is (y, x)."""
+    n, a = plane_of(geoms, geom_R, geom_p, y, triangle)
+    p = mesh_point(geoms, geom_R, geom_p, x, geoms.mesh.peak[peak])
+    gap, touch = vector_dot(n, vector_sum(p, -1.0, a)), TOUCHES * geoms.unit[0]
+    if gap > touch or gap < -inside:
+        return count
+    edges = edge_heights(geoms, y, triangle, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
+    at_border = False
+    for k in range(3):
+        if edges[k] < -touch:
+            return count
+        at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
+    if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
+        return count
+    patch, p = geoms.patch[triangle], vector_sum(p, -0.5 * gap, n)
+    if swapped:
+        return _add(work, count, p, gap, opposite(n), PEAK_OF_Y, peak, patch, at_border, touch)
+    return _add(work, count, p, gap, n, PEAK_OF_X, patch, peak, at_border, touch)
+
+
+@kernel
+def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
+    """The point of a ridge of X and one of Y, where both are nearest to each other between their ends."""
+    mesh, touch = geoms.mesh, TOUCHES * geoms.unit[0]
+    a = mesh_point(geoms, geom_R, geom_p, x, mesh.ridge[ridge, 0])
+    b = mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[other, 0])
+    u, length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, x, mesh.ridge[ridge, 1]), -1.0, a))
+    w, other_length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[other, 1]), -1.0, b))
+    n, sine = unit_of(vector_product(u, w))
+    if sine < PARALLEL:
+        return count
+    d = vector_sum(a, -1.0, b)
+    gap = vector_dot(n, d)
+    if abs(gap) > max(inside, touch):
+        return count
+    cosine, du, dw = vector_dot(u, w), vector_dot(u, d), vector_dot(w, d)
+    s, t = (cosine * dw - du) / (sine * sine), (dw - cosine * du) / (sine * sine)
+    if s < -touch or s > length + touch or t < -touch or t > other_length + touch:
+        return count
+    at_border = min(s, length - s) <= touch or min(t, other_length - t) <= touch
+    p = vector_sum(vector_sum(a, s, u), -0.5 * gap, n)
+    for sign in (1.0, -1.0):
+        normal, away = vector_sum(ZERO, sign, n), sign * gap
+        if (
+            away <= touch and away >= -inside
+            and is_normal_of_ridge(geoms, geom_R, y, other, normal, CONE)
+            and is_normal_of_ridge(geoms, geom_R, x, ridge, opposite(normal), CONE)
+        ):  # fmt: skip
+            count = _add(work, count, p, away, normal, TWO_RIDGES, other, ridge, at_border, touch)
+    return count
+
+
+@kernel
+def _add(work, count, p, gap, n, what, feature, name, at_border, tol):
+    """Append a point, and whether it is at a border; returns the number of points."""
+    now = add_field_point(work, count, p, gap, n, what, feature, name, tol)
+    if now > count:
+        work.field.points[count, 5] = 1.0 if at_border else 0.0
+    return now
