@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
+from mb_contact.model.deviations import deviation
 from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
 from mb_contact.model.mesh_files import read_stl, with_buffers
 from mb_contact.model.triangle_meshes import triangle_mesh
@@ -21,10 +22,12 @@ from mb_contact.model.triangle_meshes import triangle_mesh
 FORMATS = ("stl", "obj", "dae", "ply", "glb", "gltf")
 LOOKS = ("library_effects", "library_images", "library_materials", "bind_material")  #: elements of a Collada file
 METHODS = ("convex_hull", "convex_pieces", "mesh")
-RULES = f"4 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
+#: pieces at most and voxels of a convex decomposition, finer and finer; without a tolerance V-HACD's defaults
+PIECES = ((64, 400_000), (128, 800_000), (256, 1_600_000))
+RULES = f"5 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
 
 
-def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES):
+def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES, tolerance=None):
     """Convex bodies in place of a mesh.
 
     Parameters
@@ -39,6 +42,8 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
         triangles.
     most : int
         Vertices of a hull; beyond, those that stand out least are left out.
+    tolerance : float, optional
+        Deviation up to which pieces are cut finer [m]; what was reached is ``Hull.gap``.
 
     Returns
     -------
@@ -52,12 +57,12 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     """
     content = mesh_content(path)
     digest = hashlib.sha256(content)
-    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most}".encode())
+    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most} {tolerance}".encode())
     kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
     bodies = _load(kept) if method != "mesh" else None
     if bodies is None:
         vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
-        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most)
+        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most, tolerance)
         if method != "mesh":
             _keep(kept, bodies)
     return bodies
@@ -81,9 +86,9 @@ def mesh_content(path):
         raise ValueError(f"cannot be read: {error.strerror}") from None
 
 
-def _bodies(vertices, triangles, method, most):
+def _bodies(vertices, triangles, method, most, tolerance):
     if method == "convex_hull":
-        return [convex_hull(vertices, most)]
+        return _judged([convex_hull(vertices, most)], vertices, triangles)
     if method == "mesh":
         return [triangle_mesh(vertices, triangles)]
     try:
@@ -91,8 +96,25 @@ def _bodies(vertices, triangles, method, most):
     except ImportError:
         raise ValueError("convex_pieces needs the package vhacdx: pip install vhacdx, or use convex_hull") from None
     faces = np.column_stack([np.full(len(triangles), 3), triangles]).astype(np.uint32)
-    pieces = vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel())
-    return [convex_hull(points, most) for points, _ in pieces]
+    best = None
+    for pieces, resolution in PIECES[: 1 if tolerance is None else len(PIECES)]:
+        given = {} if tolerance is None else {
+            "maxConvexHulls": pieces, "resolution": resolution, "minimumVolumePercentErrorAllowed": 0.01,
+            "maxRecursionDepth": 14, "maxNumVerticesPerCH": 128,
+        }  # fmt: skip
+        cut = vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel(), **given)
+        bodies = _judged([convex_hull(points, most) for points, _ in cut], vertices, triangles)
+        if best is None or bodies[0].gap < best[0].gap:
+            best = bodies
+        if tolerance is not None and best[0].gap <= tolerance:
+            break
+    return best
+
+
+def _judged(bodies, vertices, triangles):
+    """The bodies, with what they deviate from the mesh."""
+    gap, excess = deviation(bodies, vertices, triangles)
+    return [hull._replace(gap=gap, excess=excess) for hull in bodies]
 
 
 def read_mesh(content, kind):
@@ -166,7 +188,8 @@ def _load(file):
 
 
 def _hull(arrays):
-    return Hull(**{**arrays, "loss": float(arrays["loss"]), "flat": bool(arrays["flat"])})
+    numbers = {name: float(arrays[name]) for name in ("loss", "gap", "excess")}
+    return Hull(**{**arrays, **numbers, "flat": bool(arrays["flat"])})
 
 
 def _keep(file, bodies):

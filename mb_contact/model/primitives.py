@@ -56,7 +56,7 @@ def _hulls(scene, primitive, key):
         try:
             bodies += convex_bodies(
                 scene_file(scene, file, place), primitive.scale, primitive.collision_meshes,
-                primitive.hull_vertices or MOST_VERTICES,
+                primitive.hull_vertices or MOST_VERTICES, primitive.pieces_tolerance,
             )  # fmt: skip
         except ValueError as error:
             raise scene.error(place, f"'{file}': {error}") from None

@@ -45,8 +45,10 @@ class TriangleMesh(NamedTuple):
     first_beside: np.ndarray
     beside: np.ndarray
     border: np.ndarray
-    loss: float = 0.0  #: as of a hull
+    loss: float = 0.0  #: this and the following as of a hull
     flat: bool = False
+    gap: float = 0.0
+    excess: float = 0.0
 
     @property
     def volume(self):

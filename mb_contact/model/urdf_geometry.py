@@ -10,6 +10,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from mb_contact.checks import as_number
+from mb_contact.model.deviations import told
 from mb_contact.model.hulls import MOST_VERTICES, Hull
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.pairs import doubt
@@ -163,7 +164,8 @@ class GeometryReader(ElementReader):
         )
         try:
             path = find_resource(file, self.package_dirs, self.start)
-            hulls = convex_bodies(path, scale, "convex_hull" if choice == "warn" else choice)
+            method = "convex_hull" if choice == "warn" else choice
+            hulls = convex_bodies(path, scale, method, tolerance=self.meshes.tolerance)
         except (FileNotFoundError, ValueError) as error:
             if choice == "warn":
                 return self._leave_out(shape, f"{name}: {error}; left out, nothing will touch it")
@@ -171,6 +173,8 @@ class GeometryReader(ElementReader):
             raise self.error(shape, f"{name}: {error}; {remedy}") from None
         if any(hull.flat for hull in hulls):
             self.warn(shape, f"{name} is flat; it is given a thickness")
+        if (deviates := told(hulls, self.meshes.tolerance if choice == "convex_pieces" else None)) is not None:
+            self.warn(shape, f"{name}: {deviates}")
         loss = max(hull.loss for hull in hulls)
         if loss > NOTABLE_LOSS:
             self.warn(shape, f"{name}: up to {1000.0 * loss:.1f} mm are cut off by a hull of {MOST_VERTICES} vertices")

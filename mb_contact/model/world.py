@@ -10,6 +10,7 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.body_coordinates import in_body_coordinates, make_hinges
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
+from mb_contact.model.deviations import told
 from mb_contact.model.flexible.links import FlexibleBody
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
@@ -344,6 +345,8 @@ class WorldBuilder:
             R, p = np.eye(3), np.zeros(3)
         else:
             self.add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
+        if primitive.mesh is not None and (deviates := told(hulls, primitive.pieces_tolerance)) is not None:
+            self.warnings.append(f"{key} ({primitive.name}): {deviates}")
         for i, hull in enumerate(hulls):
             name = primitive.name if i == 0 else f"{primitive.name}_{i}"
             size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)

@@ -16,7 +16,7 @@ TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float
 FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
 
 
-def binary_stl(header=b"exported", count=len(FACES), trailing=b""):
+def binary_stl(header=b"exported", count=4, trailing=b""):
     """A binary STL file of the tetrahedron with a count of its own."""
     records = np.zeros(len(FACES), dtype=[("n", "<f4", 3), ("v", "<f4", (3, 3)), ("a", "<u2")])
     records["v"] = TETRAHEDRON[FACES]

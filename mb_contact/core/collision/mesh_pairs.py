@@ -18,12 +18,14 @@ from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
 from mb_contact.core.collision.mesh_tree import (
     TOUCHES,
     boxes_meet,
+    corner_of,
     deepest_of,
     edge_heights,
     is_normal_of_peak,
     is_normal_of_ridge,
     mesh_point,
     plane_of,
+    play_at,
     put_relative,
 )
 from mb_contact.core.collision.shapes import into_body, opposite
@@ -80,6 +82,8 @@ def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
             for i in range(mesh.child[a, 1]):
                 for j in range(mesh.child[b, 1]):
                     tx, ty = mesh.order[-1 - mesh.child[a, 0] + i], mesh.order[-1 - mesh.child[b, 0] + j]
+                    if are_apart(geoms, x, y, tx, ty, far, inside, work):
+                        continue
                     count = two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count)
             if 2 * count > work.field.points.shape[0]:
                 count = choose_direction(geoms, x, y, travel, work, count)
@@ -92,9 +96,44 @@ def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
             stack[top], stack[top + 1] = a, mesh.child[b, 0]
             stack[top + 2], stack[top + 3] = a, mesh.child[b, 1]
             top += 4
-    count = drop_false(geoms, geom_R, geom_p, x, y, 0, work, count)
+    count = drop_false(geoms, geom_R, geom_p, x, y, -1, work, count)
     count = choose_direction(geoms, x, y, travel, work, count)
     return reduce_mesh_points(work, count, far)
+
+
+@kernel
+def are_apart(geoms, x, y, tx, ty, far, inside, work):
+    """Whether one of two triangles is all above, or all farther below than features tell, the other's plane."""
+    m = work.mesh.relative
+    a = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0)))
+    b = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1)))
+    c = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2)))
+    p = vector(geoms.vertices, corner_of(geoms, y, ty, 0))
+    n = vector(geoms.faces, ty)
+    height = vector_dot(n, p)
+    u, v, w = vector_dot(n, a) - height, vector_dot(n, b) - height, vector_dot(n, c) - height
+    if min(u, v, w) > far or max(u, v, w) < -max(inside, far):
+        return True
+    q, r = vector(geoms.vertices, corner_of(geoms, y, ty, 1)), vector(geoms.vertices, corner_of(geoms, y, ty, 2))
+    d = vector(geoms.faces, tx)
+    n = (
+        m[0, 0] * d[0] + m[1, 0] * d[1] + m[2, 0] * d[2],
+        m[0, 1] * d[0] + m[1, 1] * d[1] + m[2, 1] * d[2],
+        m[0, 2] * d[0] + m[1, 2] * d[1] + m[2, 2] * d[2],
+    )
+    height = vector_dot(n, a)
+    u, v, w = vector_dot(n, p) - height, vector_dot(n, q) - height, vector_dot(n, r) - height
+    return min(u, v, w) > far or max(u, v, w) < -max(inside, far)
+
+
+@kernel
+def _in_y(m, a):
+    """A point of X in the axes of Y."""
+    return (
+        m[3, 0] + m[0, 0] * a[0] + m[1, 0] * a[1] + m[2, 0] * a[2],
+        m[3, 1] + m[0, 1] * a[0] + m[1, 1] * a[1] + m[2, 1] * a[2],
+        m[3, 2] + m[0, 2] * a[0] + m[1, 2] * a[1] + m[2, 2] * a[2],
+    )
 
 
 @kernel
@@ -132,7 +171,7 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
     edges = edge_heights(geoms, y, triangle, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
     at_border = False
     for k in range(3):
-        if edges[k] < -touch:
+        if edges[k] < -(play_at(gap, touch, work) if geoms.mesh.border[triangle, k] < 0 else touch):
             return count
         at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
     if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
@@ -160,7 +199,8 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
         return count
     cosine, du, dw = vector_dot(u, w), vector_dot(u, d), vector_dot(w, d)
     s, t = (cosine * dw - du) / (sine * sine), (dw - cosine * du) / (sine * sine)
-    if s < -touch or s > length + touch or t < -touch or t > other_length + touch:
+    play = play_at(-abs(gap), touch, work)
+    if s < -play or s > length + play or t < -play or t > other_length + play:
         return count
     at_border = min(s, length - s) <= touch or min(t, other_length - t) <= touch
     p = vector_sum(vector_sum(a, s, u), -0.5 * gap, n)

@@ -7,7 +7,8 @@ import math
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.manifold_reduce import reduce_points
-from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked
+from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
+from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 
@@ -70,20 +71,36 @@ def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
     """Leave out points that are deeper than what a feature can tell, or through a wall; returns the number of points.
 
     From a point of X that is in the solid the way out along the normal meets no other triangle of Y; ``near`` of them
-    are at hand, none where both are meshes.
+    are at hand, -1 where both are meshes.
     """
     field, kept, deepest = work.field, 0, deepest_of(geoms, x, y, work)
     for k in range(count):
         gap, n, p = field.points[k, 3], vector(field.normals, k), vector(field.points, k)
         if gap < -deepest:
             continue
-        if gap < -SHALLOW * geoms.unit[0] and is_blocked(
-            geoms, geom_R, geom_p, y, vector_sum(p, 0.5 * gap, n), vector_sum(p, -0.4 * gap, n), near, work
-        ):
-            continue
+        if gap < -SHALLOW * geoms.unit[0]:
+            start, end = vector_sum(p, 0.5 * gap - 2.0 * SHALLOW * geoms.unit[0], n), vector_sum(p, -0.4 * gap, n)
+            if near >= 0 and is_blocked(geoms, geom_R, geom_p, y, start, end, near, work):
+                continue
+            if near < 0 and (
+                is_walled(geoms, geom_R, geom_p, y, start, end, work)
+                or is_walled(geoms, geom_R, geom_p, x, vector_sum(p, 0.4 * gap, n), vector_sum(
+                    p, -0.5 * gap + 2.0 * SHALLOW * geoms.unit[0], n), work)
+            ):  # fmt: skip
+                continue
         _move(field, k, kept)
         kept += 1
     return kept
+
+
+@kernel
+def is_walled(geoms, geom_R, geom_p, y, p, q, work):
+    """Whether a triangle of mesh y crosses the segment from p to q, world."""
+    a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
+    b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
+    lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
+    upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, work), work)
 
 
 @kernel

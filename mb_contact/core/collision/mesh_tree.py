@@ -120,6 +120,15 @@ def _inside(n, p, q, a):
 
 
 @kernel
+def play_at(gap, tol, work):
+    """How far beside a plane or a ridge that goes on in a hollow its point may lie [m].
+
+    On the way of a step an overlap puts it beside both sides of a hollow, by less than its depth.
+    """
+    return tol - gap if work.mesh.query[1] != 0 and gap < 0.0 else tol
+
+
+@kernel
 def is_blocked(geoms, geom_R, geom_p, y, p, q, count, work):
     """Whether one of ``count`` near triangles of a mesh crosses the segment from p to q, world."""
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
@@ -153,9 +162,10 @@ def least_width(geoms, g):
 @kernel
 def deepest_of(geoms, x, y, work):
     """Depth up to which shape x may be in mesh y at a feature [m]."""
-    if work.mesh.query[1] == 0 and (geoms.mesh.sided[y] == SHEET or geoms.mesh.sided[x] == SHEET):
-        return SHALLOW * geoms.unit[0]
-    return DEEPEST * min(least_width(geoms, x), least_width(geoms, y))
+    deepest = DEEPEST * min(least_width(geoms, x), least_width(geoms, y))
+    if work.mesh.query[1] != 0:
+        return min(deepest, work.mesh.limit[0] + SHALLOW * geoms.unit[0])
+    return SHALLOW * geoms.unit[0] if geoms.mesh.sided[y] == SHEET or geoms.mesh.sided[x] == SHEET else deepest
 
 
 @kernel

@@ -64,8 +64,10 @@ def exchange(h):
             end += 1
         verdict = verdict_on(need, need.before.pair[i])
         if verdict != OUT and _has_mesh(h, need.before.pair[i]):
-            status = max(status, _append(h, need.before, i, end, count, False))
-            count = contacts.count[0]
+            for j in range(i, end):
+                if find_met(need.met, need.before.pair[j], need.before.feature[j]) < 0:
+                    status = max(status, _append(h, need.before, j, j + 1, count, False))
+                    count = contacts.count[0]
         elif verdict == MET or verdict == STRIKES:
             first, last = _met_of(need, need.before.pair[i])
             status = max(status, _append(h, need.met, first, last, count, True))
@@ -166,6 +168,15 @@ def _met_of(need, pair):
     while last < need.met.count[0] and need.met.pair[last] == pair:
         last += 1
     return first, last
+
+
+@kernel
+def find_met(met, pair, feature):
+    """Place in ``met`` of a contact, or -1."""
+    for i in range(met.count[0]):
+        if met.pair[i] == pair and met.feature[i] == feature:
+            return i
+    return -1
 
 
 @kernel

@@ -6,7 +6,9 @@
 A mesh is not convex, so that no single direction tells that a pair is apart.  Its rows at the start of the step are
 those of features that touch, and of points over planes.  Along the solved motion both shapes are moved to the end of
 the step, and where features overlap there that did not at the start, back to when they touched: their contacts of that
-moment come in, moved back with each body, and the problem is solved again.
+moment come in, moved back with each body, and the problem is solved again.  A row says where its points go in a
+straight line; what turning adds to that is measured where the step ends, and where features that touched end deeper
+than BENDS, it becomes part of their gap.
 """
 
 import math
@@ -15,15 +17,17 @@ from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import at_start, place_pair, set_motion
 from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, TOUCHES, least_width
+from mb_contact.core.handle import DT
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.step.exchange import exchange
-from mb_contact.core.step.need import COUNT, MET, MOST_ROUNDS, ROUND, STANDS, pose_of_shape, put_pair
+from mb_contact.core.step.exchange import exchange, find_met
+from mb_contact.core.step.need import COUNT, MEAN, MET, MOST_ROUNDS, ROUND, STANDS, pose_of_shape, put_pair
 from mb_contact.core.step.pair_motion import end_of_step
 from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_MESH
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
 CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
+BENDS = 5e-9  #: depth from which features that touched are corrected for what turning adds [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 32  #: most looks on the way of a fast body
 STEPS = 12  #: most steps back to the moment of touching
@@ -41,13 +45,17 @@ def review_meshes(h):
         x, y = pairs[row, 0], pairs[row, 1]
         if max(h.geoms.kind[x], h.geoms.kind[y]) != SHAPE_MESH or b.resting[x] + b.resting[y] == 2:
             continue
-        if _meets(h, row, b.reach[i]) and need.info[ROUND] <= MOST_ROUNDS:
-            changed = _comes_in(h, row) or changed
+        meets = _meets(h, row)
+        if need.info[ROUND] <= MOST_ROUNDS:
+            if meets:
+                changed = _comes_in(h, row) or changed
+            elif need.rule[MEAN] == 0.0:
+                changed = _bends(h, row) or changed
     return exchange(h) if changed else OK
 
 
 @kernel
-def _meets(h, pair, reach):
+def _meets(h, pair):
     """Whether new features of a pair overlap on its way; then it is placed where they touch, ``need.found`` there."""
     need, geoms, motion = h.need, h.geoms, h.need.motion
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
@@ -60,15 +68,17 @@ def _meets(h, pair, reach):
         for i in range(h.contacts.count[0]):
             if h.contacts.pair[i] == pair:
                 _note_end(need, pair, h.contacts.gap[i])
+        need.found.count[0] = 0
         return False
     looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
     for k in range(1, looks + 1):
-        worst = _look(h, pair, k / looks, max(reach, 2.0 * far))
+        worst = _look(h, pair, k / looks, 2.0 * far)
         if k == looks:
             for i in range(need.found.count[0]):
-                _note_end(need, pair, need.found.gap[i])
+                if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
+                    _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
-            _go_back(h, pair, k / looks, worst, max(reach, 2.0 * far))
+            _go_back(h, pair, k / looks, worst, 2.0 * far)
             return True
     return False
 
@@ -94,12 +104,9 @@ def _look(h, pair, t, reach):
 
     All contacts are in ``need.found``.
     """
-    need, b, found = h.need, h.need.poses, h.need.found
-    place_pair(h.geoms, pair, need.motion, t, b)
-    b.candidates[0], b.reach[0] = pair, reach
-    b.work.mesh.query[1] = 1  # sheets too may be entered, from the side on which their features were
-    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, found)
-    b.work.mesh.query[1] = 0
+    need, found = h.need, h.need.found
+    place_pair(h.geoms, pair, need.motion, t, need.poses)
+    _build(h, pair, reach, 1)
     worst, depth = -1, OVERLAPS * h.geoms.unit[0]
     for i in range(found.count[0]):
         if found.gap[i] < -depth and _is_new(h, pair, found.feature[i]) and _gap_at_start(h, i, t) >= (
@@ -107,6 +114,51 @@ def _look(h, pair, t, reach):
         ):
             worst, depth = i, -found.gap[i]
     return worst
+
+
+@kernel
+def _build(h, pair, reach, on_way):
+    """Contacts of a pair where it is placed, to ``need.found``.
+
+    On the way (1) sheets too may be entered deeply, from the side on which their features were.
+    """
+    b = h.need.poses
+    b.candidates[0], b.reach[0], b.work.mesh.query[1], b.work.mesh.limit[0] = pair, reach, on_way, reach
+    build_contacts(
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found
+    )
+    b.work.mesh.query[1] = 0
+
+
+@kernel
+def _bends(h, pair):
+    """Whether features that touch end in each other: how far from where their rows say is then part of their gaps."""
+    found, met, bends = h.need.found, h.need.met, False
+    if h.sol.solved[0] == 0:
+        return False
+    for i in range(found.count[0]):
+        if found.gap[i] >= -BENDS * h.geoms.unit[0]:
+            continue
+        for k in range(h.contacts.count[0]):
+            if h.contacts.pair[k] != pair or h.contacts.feature[k] != found.feature[i]:
+                continue
+            j = find_met(met, pair, found.feature[i])
+            start = met.gap[j] if j >= 0 else h.contacts.gap[k]
+            full = j < 0 and met.count[0] == met.gap.shape[0]
+            if start < -SHALLOW * h.geoms.unit[0] or h.sol.r[3 * k] <= 0.0 or full:
+                continue
+            if j < 0:
+                j = met.count[0]
+                met.count[0] = j + 1
+                met.pair[j], met.feature[j] = pair, found.feature[i]
+                put_vector(met.normal, j, vector(h.contacts.normal, k))
+                put_vector(met.point, j, vector(h.contacts.point, k))
+                put_vector(met.spread, j, vector(h.contacts.spread, k))
+            met.gap[j] = found.gap[i] - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k])
+            bends = True
+    if bends:
+        _decide(h, pair)
+    return bends
 
 
 @kernel
@@ -152,6 +204,7 @@ def _go_back(h, pair, t, worst, reach):
             found = closer
         worst, high, deep = found, middle, -need.found.gap[found]
     _look(h, pair, high, reach)
+    _build(h, pair, reach, 0)
     need.motion.time[0] = high
 
 

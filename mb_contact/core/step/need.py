@@ -146,8 +146,9 @@ def make_need(context, poses, contacts, kinematics, motion):
     motion : Motion
     """
     capacity = context.capacity
+    most = MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else MOST_POINTS
     return allocate(
         Need, c=capacity, n=context.n, N=context.N, nq=len(context.q), rule=context.need_rule, poses=poses,
-        found=contacts(MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else MOST_POINTS), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
+        found=contacts(most), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
         motion=motion,
     )  # fmt: skip

@@ -47,6 +47,9 @@ class MeshChoices:
     links: dict[str, str] = key(
         "Choices for single links.", factory=dict, choices=MESH_CHOICES, example="{hand: convex_pieces}"
     )
+    tolerance: float | None = key(
+        "Deviation up to which convex pieces are cut finer.", None, unit="m", above=0.0, example="0.002"
+    )
 
     def of(self, link):
         """The choice for one link."""
