@@ -15,6 +15,7 @@ SAME_POINT = 1e-9  #: vertices nearer than this part of the diagonal are one
 FLAT = 2e-7  #: corners this part of the diagonal off a plane still lie in it: the rounding of files in single precision
 PARALLEL = 1e-3  #: largest angle between normals of triangles in one plane [rad]
 STRAIGHT = 1.0 - 1e-10  #: cosine of the angle between two ridges that are one
+MOST_PARTS = 64  #: that are looked at for cavities
 CLOSED, SHEET = 1, 2  #: of ``TriangleMesh.sided``
 
 
@@ -180,7 +181,29 @@ def _oriented(vertices, triangles):
     volume[inside_out] *= -1.0
     if volume.sum() < 0.0:
         inside_out = ~inside_out
+        volume *= -1.0
+    if 1 < len(volume) <= MOST_PARTS:  # a part inside of another one is a cavity, however it is wound
+        inside_out ^= _enclosed(vertices, triangles, part, np.abs(volume)) & (volume > 0.0)
     return np.where(inside_out[part][:, None], triangles[:, ::-1], triangles), CLOSED
+
+
+def _enclosed(vertices, triangles, part, volume):
+    """Whether each part is inside of an odd number of larger ones: a ray from one of its vertices tells."""
+    inside = np.zeros(len(volume), dtype=bool)
+    size = np.ptp(vertices, axis=0)
+    for k in range(len(volume)):
+        own = vertices[triangles[part == k]].reshape(-1, 3)
+        p = own[own[:, 2].argmax()] + size * [1.234e-5, 0.777e-5, 0.0]
+        for j in range(len(volume)):
+            corners = vertices[triangles[part == j]] - p
+            if volume[j] <= volume[k] or (own < corners.min((0, 1)) + p).any() or (own > corners.max((0, 1)) + p).any():
+                continue
+            a, b, c = (corners[:, i] for i in range(3))
+            u, v, w = (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0] for x, y in ((b, c), (c, a), (a, b)))
+            crossed = ((u > 0.0) & (v > 0.0) & (w > 0.0)) | ((u < 0.0) & (v < 0.0) & (w < 0.0))
+            height = (u * a[:, 2] + v * b[:, 2] + w * c[:, 2])[crossed] / (u + v + w)[crossed]
+            inside[k] ^= bool((height > 0.0).sum() % 2)
+    return inside
 
 
 def _pairs(edges):

@@ -5,6 +5,8 @@
 
 import numpy as np
 import pytest
+
+import mb_contact as mb
 from scenes.mesh_bodies import (
     bowl,
     circle,
@@ -17,8 +19,6 @@ from scenes.mesh_bodies import (
     wheel,
     write_obj,
 )
-
-import mb_contact as mb
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 G, DT, DEEPEST = 9.81, 1e-3, 1e-8

@@ -27,6 +27,7 @@ from mb_contact.core.collision.mesh_tree import (
     plane_of,
     play_at,
     put_relative,
+    side_of,
 )
 from mb_contact.core.collision.shapes import into_body, opposite
 from mb_contact.core.jit import INTEGER, kernel, on_demand
@@ -35,6 +36,7 @@ from mb_contact.types import SHAPE_PLANE
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y = range(3)  #: kinds of features, in identities
 CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
+LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
 PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
 
 
@@ -176,10 +178,43 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
         at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
     if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
         return count
+    if at_border:
+        way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+        for k in range(3):
+            ridge = geoms.mesh.border[triangle, k]
+            if edges[k] <= touch and ridge >= 0 and _leaves_beside(
+                geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+            ):
+                return count
     patch, p = geoms.patch[triangle], vector_sum(p, -0.5 * gap, n)
     if swapped:
         return _add(work, count, p, gap, opposite(n), PEAK_OF_Y, peak, patch, at_border, touch)
     return _add(work, count, p, gap, n, PEAK_OF_X, patch, peak, at_border, touch)
+
+
+@kernel
+def _leaves_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, apart, way):
+    """Whether a peak of x at a ridge of y is farther out of y, at the end of its way, along the normal of a side.
+
+    ``apart`` is its separation there along the normal of the other side.
+    """
+    a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
+    for k in range(2):
+        m = side_of(geoms, geom_R, y, ridge, k)
+        beside = vector_dot(m, vector_sum(p, -1.0, a)) + vector_dot(m, way)
+        if beside > apart + LEVEL * geoms.unit[0] and is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
+            return True
+    return False
+
+
+@kernel
+def _is_out(geoms, geom_R, geom_p, y, ridge, p, far):
+    """Whether a point is not below one of the planes beside a ridge of y."""
+    d = vector_sum(p, -1.0, mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0]))
+    return (
+        vector_dot(d, side_of(geoms, geom_R, y, ridge, 0)) >= -far
+        or vector_dot(d, side_of(geoms, geom_R, y, ridge, 1)) >= -far
+    )
 
 
 @kernel
@@ -203,6 +238,15 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
     if s < -play or s > length + play or t < -play or t > other_length + play:
         return count
     at_border = min(s, length - s) <= touch or min(t, other_length - t) <= touch
+    if at_border and abs(gap) > touch:  # deep, but where one ends it is out of the other: that is another feature's
+        if min(s, length - s) <= touch and _is_out(
+            geoms, geom_R, geom_p, y, other, vector_sum(a, 0.0 if 2.0 * s < length else length, u), touch
+        ):
+            return count
+        if min(t, other_length - t) <= touch and _is_out(
+            geoms, geom_R, geom_p, x, ridge, vector_sum(b, 0.0 if 2.0 * t < other_length else other_length, w), touch
+        ):
+            return count
     p = vector_sum(vector_sum(a, s, u), -0.5 * gap, n)
     for sign in (1.0, -1.0):
         normal, away = vector_sum(ZERO, sign, n), sign * gap
