@@ -6,8 +6,11 @@
 import numpy as np
 import scipy  # its parts are imported where they are first used
 
+from mb_contact.model.triangle_meshes import triangle_mesh
+
 NOTABLE, PART = 1e-3, 0.01  #: deviation from which it is told [m], and part of the size of the mesh
 POINTS = 6000  #: on the surfaces, about
+FEW = 5000  #: triangles up to which cavities and winding are looked at for the volume
 EXACT = 60  #: of them whose distance is computed exactly, the farthest first
 
 
@@ -49,7 +52,8 @@ def deviation(bodies, vertices, triangles):
         first = hull.vertices[hull.corners[hull.first_corner[:-1]]] + hull.centre
         out = np.minimum(out, (own @ hull.faces.T - np.einsum("ij,ij->i", hull.faces, first)).max(axis=1))
     gap = max(gap, float(out.max()))
-    return (gap if gap > 1e-9 * size else 0.0), volume - _volume(mesh)
+    whole = triangle_mesh(vertices, triangles).volume if len(triangles) <= FEW else abs(_volume(mesh))
+    return (gap if gap > 1e-9 * size else 0.0), volume - whole
 
 
 def told(bodies, tolerance=None):

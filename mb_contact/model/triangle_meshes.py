@@ -54,6 +54,8 @@ class TriangleMesh(NamedTuple):
     @property
     def volume(self):
         """Volume that is enclosed; zero of a sheet [m^3]."""
+        if self.sided == SHEET:
+            return 0.0
         a, b, c = (self.vertices[self.triangles[:, k]] for k in range(3))
         return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
 
