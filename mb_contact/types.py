@@ -44,8 +44,9 @@ SHAPE_ELLIPSOID = 5  #: size = semi-axes
 SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of its bounding box, whose middle is the origin
 SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
 SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as of a hull, with its thickness; welded
+SHAPE_MESH = 9  #: triangles as they are, closed or a sheet; size, origin as of a hull
 
-SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field")
+SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field", "mesh")
 
 # --- gaps up to which bodies count as touching [m], of joint limits [rad, m] ------------------------
 TOUCHING_FRICTION = 1e-4  #: friction of the no-slip and viscous models acts
@@ -143,6 +144,42 @@ ORDINARY = np.ones(1)  #: unit of length of a scene of ordinary sizes
 ORDINARY.setflags(write=False)
 
 
+class Meshes(NamedTuple):
+    """What belongs together in triangle meshes, constant arrays; rows of all geometries one behind the other.
+
+    Vertices and triangles are counted as in ``Geoms.vertices`` and ``Geoms.faces``, over all geometries.
+    """
+
+    first_node: np.ndarray  #: int64 (g + 1,), nodes of each geometry's tree of boxes; the first one is its root
+    box: np.ndarray  #: (nodes, 2, 3), lower and upper corner of a node's box, in the geometry's frame [m]
+    child: np.ndarray  #: int64 (nodes, 2), two nodes; of a leaf -1 - its first entry of ``order``, and their number
+    order: np.ndarray  #: int64 (.,), triangles of the leaves
+    sided: np.ndarray  #: int64 (g,), 1 of closed meshes and height fields, 2 of sheets, 0 of other shapes
+    first_ridge: np.ndarray  #: int64 (faces + 1,), ridges that each triangle owns: edges from which both sides fall off
+    ridge: np.ndarray  #: int64 (ridges, 2), vertices
+    goes_on: np.ndarray  #: int64 (ridges,), bit 1 (2): it goes on straight beyond its first (last) vertex
+    sides: np.ndarray  #: (ridges, 4, 3), normals of both sides, and directions into both sides, across the ridge
+    first_peak: np.ndarray  #: int64 (faces + 1,), peaks that each triangle owns: vertices that are no middle of a plane
+    peak: np.ndarray  #: int64 (peaks,), vertices
+    first_beside: np.ndarray  #: int64 (peaks + 1,), neighbours of each peak
+    beside: np.ndarray  #: int64 (.,), vertices
+    border: np.ndarray  #: int64 (faces, 3), ridge along each edge of a triangle, -1 where there is none
+
+
+def no_meshes():
+    """Meshes of a world that has none."""
+    none, whole = np.zeros(0, dtype=np.int64), {}
+    whole.update(box=np.zeros((0, 2, 3)), child=none.reshape(0, 2), ridge=none.reshape(0, 2))
+    whole.update(sides=np.zeros((0, 4, 3)), border=none.reshape(0, 3))
+    made = Meshes(**{name: whole.get(name, none) for name in Meshes._fields})
+    for array in made:
+        array.setflags(write=False)
+    return made
+
+
+NO_MESHES = no_meshes()
+
+
 class Geoms(NamedTuple):
     """Collision geometries of a world, constant arrays."""
 
@@ -164,6 +201,7 @@ class Geoms(NamedTuple):
     grid: np.ndarray  #: int64 (g, 2), points of a height field along x and y; 0 of other shapes
     first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
     unit: np.ndarray = ORDINARY  #: (1,), by which tolerances in metres are multiplied, see ``model/units.py``
+    mesh: Meshes = NO_MESHES
 
 
 class FrictionParameters(NamedTuple):

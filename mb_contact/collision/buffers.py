@@ -58,7 +58,7 @@ def make_buffers(geoms: Geoms, narrow: Any = None, candidates: int | None = None
     """
     g = geoms.kind.shape[0]
     m = geoms.pairs.shape[0] if candidates is None else candidates
-    work = make_manifold_work(_room(geoms))
+    work = make_manifold_work(_room(geoms), len(geoms.faces) if geoms.mesh.sided.any() else 0)
     order, resting = np.arange(g, dtype=np.int64), (np.asarray(geoms.body) < 0).astype(np.int64)
     engine = np.array(getattr(narrow, "address", (0, 0)), dtype=np.int64)
     return allocate(CollisionBuffers, g=g, m=m, order=order, resting=resting, engine=engine, work=work)
@@ -79,7 +79,7 @@ def ask_engine(narrow, buffers: CollisionBuffers) -> None:
 
 def _room(geoms):
     """Most candidate points of a pair: all vertices of a hull on a plane, or two polygons cut out of each other."""
-    vertices = np.diff(geoms.first_vertex)[geoms.kind != SHAPE_HEIGHT_FIELD].max(initial=0)
+    vertices = np.diff(geoms.first_vertex)[geoms.kind < SHAPE_HEIGHT_FIELD].max(initial=0)
     corners = np.diff(geoms.first_corner).max(initial=RIM_CORNERS)
     return int(max(MAX_POINTS, vertices + 2, 2 * corners + 6))
 

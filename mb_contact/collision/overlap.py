@@ -17,7 +17,7 @@ from mb_contact.collision.sizes import make_shape
 from mb_contact.core.collision.shapes import reach
 from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.hulls import convex_hull
-from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, Geoms
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, Geoms
 
 CORNERS = 1000  #: of a hull at most
 
@@ -55,12 +55,12 @@ class Volume:
 def overlaps(geoms: Geoms, g: int, R: Floats, p: Floats, volume: Volume) -> bool:
     """Whether geometry ``g`` at rotation ``R`` (3, 3) and position ``p`` (3,) [m] touches or reaches into a volume.
 
-    A height field counts with the box around it.
+    A height field or a mesh counts with the box around it.
     """
     kind = int(geoms.kind[g])
     if kind == SHAPE_PLANE:
         shape = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
-    elif kind == SHAPE_HEIGHT_FIELD:
+    elif kind in (SHAPE_HEIGHT_FIELD, SHAPE_MESH):
         shape = coal.Box(*(2.0 * geoms.size[g]).tolist())
     else:
         shape = make_shape(coal, geoms, g, _convex)

@@ -18,7 +18,6 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
-    SHAPE_HEIGHT_FIELD,
     SHAPE_NAMES,
     SHAPE_PLANE,
     SHAPE_SPHERE,
@@ -66,10 +65,10 @@ def make_shape(library: Any, geoms: Geoms, g: int, convex: Callable[[Hull], Any]
     Returns
     -------
     shape or None
-        None for a plane or a height field, which never reach an engine.
+        None for a plane, a height field or a mesh, which never reach an engine.
     """
     kind = int(geoms.kind[g])
-    if kind in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
+    if kind >= SHAPE_PLANE:
         return None
     size = checked_size(geoms, g)
     if kind == SHAPE_CONVEX:

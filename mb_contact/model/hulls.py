@@ -28,6 +28,8 @@ class Hull(NamedTuple):
     half: np.ndarray  #: (3,), half extents of the bounding box [m]
     loss: float  #: how far vertices that were left out stand out [m]
     flat: bool  #: the points lie in a plane, and the hull was given a thickness
+    gap: float = 0.0  #: how far it, or the pieces that it is one of, deviates from the mesh [m]
+    excess: float = 0.0  #: by how much its volume, or theirs, is larger than that of the mesh [m^3]
 
 
 def convex_hull(points, most=MOST_VERTICES):

@@ -93,6 +93,19 @@ def solid_polyhedra(bodies, mass):
     return RigidInertia(mass, com, np.trace(spread) * np.eye(3) - spread)
 
 
+def shell(corners, mass):
+    """RigidInertia of a homogeneous sheet of triangles (t, 3, 3) [m] of a mass [kg], in their frame.
+
+    The second moment of a triangle is area (sum_ij (1 + delta_ij) x_i x_j*) / 12.
+    """
+    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    sums = corners.sum(axis=1)
+    com = area @ sums / (3.0 * area.sum())
+    second = np.einsum("t,ti,tj->ij", area, sums, sums) + np.einsum("t,tki,tkj->ij", area, corners, corners)
+    spread = mass * (second / (12.0 * area.sum()) - np.outer(com, com))
+    return RigidInertia(mass, com, np.trace(spread) * np.eye(3) - spread)
+
+
 def _solid_capsule(radius, half, mass):
     """Cylinder plus two half balls, whose own centres lie 3/8 radius beyond the ends of the segment."""
     tube, ball = 2.0 * half, 4.0 / 3.0 * radius  # volumes over pi radius^2

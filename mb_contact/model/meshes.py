@@ -14,31 +14,40 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
+from mb_contact.model.deviations import deviation
 from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
+from mb_contact.model.mesh_files import read_stl, with_buffers
+from mb_contact.model.triangle_meshes import triangle_mesh
 
-FORMATS = ("stl", "obj", "dae", "ply")
+FORMATS = ("stl", "obj", "dae", "ply", "glb", "gltf")
 LOOKS = ("library_effects", "library_images", "library_materials", "bind_material")  #: elements of a Collada file
-METHODS = ("convex_hull", "convex_pieces")
-RULES = f"4 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
+METHODS = ("convex_hull", "convex_pieces", "mesh")
+#: pieces at most and voxels of a convex decomposition, finer and finer; without a tolerance V-HACD's defaults
+PIECES = ((64, 400_000), (128, 800_000), (256, 1_600_000))
+RULES = f"5 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
 
 
-def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES):
+def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES, tolerance=None):
     """Convex bodies in place of a mesh.
 
     Parameters
     ----------
     path : Path
-        STL, OBJ, Collada or PLY.  A Collada file's unit is applied, its upward axis is not, as in RViz and Pinocchio.
+        STL, OBJ, Collada, PLY, GLB or glTF.  A Collada file's unit is applied, its upward axis is not, as in RViz and
+        Pinocchio; that of a glTF file is y, and stays it.
     scale : (3,)
         Factors along the axes; negative ones mirror.
-    method : {"convex_hull", "convex_pieces"}
-        One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx).
+    method : {"convex_hull", "convex_pieces", "mesh"}
+        One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx); or its
+        triangles.
     most : int
         Vertices of a hull; beyond, those that stand out least are left out.
+    tolerance : float, optional
+        Deviation up to which pieces are cut finer [m]; what was reached is ``Hull.gap``.
 
     Returns
     -------
-    list of Hull
+    list of Hull or TriangleMesh
         In the mesh's frame, see ``Hull.centre``.
 
     Raises
@@ -46,33 +55,66 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     ValueError
         The file is no mesh that can be read, or has no extent; the message does not name the file.
     """
-    if path.suffix.lower()[1:] not in FORMATS:
-        raise ValueError(f"the format '{path.suffix}' is not read; formats: {', '.join(FORMATS)}")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}") from None
+    content = mesh_content(path)
     digest = hashlib.sha256(content)
-    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most}".encode())
+    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most} {tolerance}".encode())
     kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
-    bodies = _load(kept)
+    bodies = _load(kept) if method != "mesh" else None
     if bodies is None:
         vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
-        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most)
-        _keep(kept, bodies)
+        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most, tolerance)
+        if method != "mesh":
+            _keep(kept, bodies)
     return bodies
 
 
-def _bodies(vertices, triangles, method, most):
+def mesh_content(path):
+    """All bytes that a mesh file is made of.
+
+    Raises
+    ------
+    ValueError
+        Its format is none that is read, or it is not there.
+    """
+    kind = path.suffix.lower()[1:]
+    if kind not in FORMATS:
+        raise ValueError(f"the format '{path.suffix}' is not read; save it as one of: {', '.join(FORMATS)}")
+    try:
+        content = path.read_bytes()
+        return with_buffers(content, path.parent) if kind == "gltf" else content
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
+
+
+def _bodies(vertices, triangles, method, most, tolerance):
     if method == "convex_hull":
-        return [convex_hull(vertices, most)]
+        return _judged([convex_hull(vertices, most)], vertices, triangles)
+    if method == "mesh":
+        return [triangle_mesh(vertices, triangles)]
     try:
         import vhacdx
     except ImportError:
         raise ValueError("convex_pieces needs the package vhacdx: pip install vhacdx, or use convex_hull") from None
     faces = np.column_stack([np.full(len(triangles), 3), triangles]).astype(np.uint32)
-    pieces = vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel())
-    return [convex_hull(points, most) for points, _ in pieces]
+    best = None
+    for pieces, resolution in PIECES[: 1 if tolerance is None else len(PIECES)]:
+        given = {} if tolerance is None else {
+            "maxConvexHulls": pieces, "resolution": resolution, "minimumVolumePercentErrorAllowed": 0.01,
+            "maxRecursionDepth": 14, "maxNumVerticesPerCH": 128,
+        }  # fmt: skip
+        cut = vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel(), **given)
+        bodies = _judged([convex_hull(points, most) for points, _ in cut], vertices, triangles)
+        if best is None or bodies[0].gap < best[0].gap:
+            best = bodies
+        if tolerance is not None and best[0].gap <= tolerance:
+            break
+    return best
+
+
+def _judged(bodies, vertices, triangles):
+    """The bodies, with what they deviate from the mesh."""
+    gap, excess = deviation(bodies, vertices, triangles)
+    return [hull._replace(gap=gap, excess=excess) for hull in bodies]
 
 
 def read_mesh(content, kind):
@@ -83,9 +125,11 @@ def read_mesh(content, kind):
     ValueError
         It cannot be read, or holds no triangle.
     """
-    import trimesh  # takes seconds, and only a mesh needs it
-
     try:
+        if kind == "stl":
+            return _checked(*read_stl(content))
+        import trimesh  # takes seconds, and only such a mesh needs it
+
         unit = _collada_unit(content) if kind == "dae" else 1.0
         content = _without_looks(content) if kind == "dae" else content
         loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", skip_materials=True)
@@ -95,12 +139,17 @@ def read_mesh(content, kind):
     except Exception as error:  # trimesh and pycollada raise whatever their parsers meet
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"is no {kind} mesh that can be read: {reason[:200]}") from None
+    return _checked(unit * vertices, triangles)
+
+
+def _checked(vertices, triangles):
+    """Vertices and triangles, if they are a mesh."""
     if len(triangles) == 0 or triangles.min() < 0 or triangles.max() >= len(vertices):
         raise ValueError("holds no triangle")
     used = vertices[np.unique(triangles)]
     if not np.isfinite(used).all():
         raise ValueError("has a vertex that is not finite")
-    return unit * vertices, triangles
+    return vertices, triangles
 
 
 def _without_looks(content):
@@ -139,7 +188,8 @@ def _load(file):
 
 
 def _hull(arrays):
-    return Hull(**{**arrays, "loss": float(arrays["loss"]), "flat": bool(arrays["flat"])})
+    numbers = {name: float(arrays[name]) for name in ("loss", "gap", "excess")}
+    return Hull(**{**arrays, **numbers, "flat": bool(arrays["flat"])})
 
 
 def _keep(file, bodies):

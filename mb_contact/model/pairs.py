@@ -8,7 +8,8 @@ import math
 import numpy as np
 
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION, MOST_FRICTION
-from mb_contact.types import FrictionParameters
+from mb_contact.model.triangle_meshes import TriangleMesh, mesh_arrays
+from mb_contact.types import NO_MESHES, FrictionParameters
 
 SWEEP_FROM = 400  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker
 
@@ -78,7 +79,7 @@ def first_rows(pairs, count):
 
 
 def hull_arrays(hulls):
-    """The arrays of Geoms about hulls and height fields: of each geometry a Hull, a HeightField or None."""
+    """The arrays of Geoms about hulls, height fields and meshes: of each geometry one of these, or None."""
     given = [hull for hull in hulls if hull is not None]
 
     def joined(name, empty):
@@ -98,6 +99,7 @@ def hull_arrays(hulls):
         "corners": joined("corners", np.zeros(0, dtype=np.int64)),
         "patch": np.concatenate([np.zeros(0, dtype=np.int64), *patches]),
         "grid": np.array(grids, dtype=np.int64).reshape(-1, 2),
+        "mesh": NO_MESHES if not any(isinstance(hull, TriangleMesh) for hull in given) else mesh_arrays(hulls),
         "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
     }
 

@@ -11,9 +11,10 @@ import numpy as np
 from mb_contact.model.height_fields import height_field
 from mb_contact.model.heights import read_heights, terrain
 from mb_contact.model.hulls import MOST_VERTICES
-from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
+from mb_contact.model.inertia import RigidInertia, shell, solid, solid_polyhedra
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.resources import find_resource
+from mb_contact.model.triangle_meshes import SHEET, TriangleMesh
 from mb_contact.types import (
     JOINT_FLOATING,
     SHAPE_CONE,
@@ -56,7 +57,7 @@ def _hulls(scene, primitive, key):
         try:
             bodies += convex_bodies(
                 scene_file(scene, file, place), primitive.scale, primitive.collision_meshes,
-                primitive.hull_vertices or MOST_VERTICES,
+                primitive.hull_vertices or MOST_VERTICES, primitive.pieces_tolerance,
             )  # fmt: skip
         except ValueError as error:
             raise scene.error(place, f"'{file}': {error}") from None
@@ -82,7 +83,9 @@ def _height_field(scene, primitive, key):
 def primitive_inertia(scene, primitive, hulls, key):
     """RigidInertia of a free primitive: the solid's, with the moments that the scene gives instead of its own."""
     kind, size, mass = primitive.kind(), primitive.kernel_size(), primitive.mass
-    if hulls[0] is not None:
+    if isinstance(hulls[0], TriangleMesh) and hulls[0].sided == SHEET:
+        body = shell((hulls[0].vertices + hulls[0].centre)[hulls[0].triangles], mass)
+    elif hulls[0] is not None:
         body = solid_polyhedra([(hull.vertices + hull.centre, hull.triangles) for hull in hulls], mass)
     else:
         com = np.array([0.0, 0.0, -0.5 * size[1] if kind == SHAPE_CONE else 0.0])

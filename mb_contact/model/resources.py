@@ -8,12 +8,16 @@ import site
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote
 
 OWN_PACKAGE = "mb_contact"
 ON_PYPI = ("example-robot-data",)  #: packages of robots that scenes of this one use, and pip installs
 WHEEL_SHARE = "cmeel.prefix/share"  #: where such wheels put them, below site-packages
 
 
+#: environment variables of folders that hold models, of Gazebo's versions
+MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH")
+MOST_NAMED = 6  #: places of a model that a message names
 PACKAGE_PATH = "MB_CONTACT_PACKAGE_PATH"  #: environment variable of folders that hold packages, the first to count
 
 
@@ -27,12 +31,14 @@ def find_resource(
     A ``package://name/rest`` address is looked for along MB_CONTACT_PACKAGE_PATH (``--package-path`` of the commands),
     in the ament index, along ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``, then where
     wheels of PyPI put the ``share`` folder of such packages; this package itself is also found in its source checkout
-    or beside an installed wheel.
+    or beside an installed wheel.  A ``model://name/rest`` address is looked for along the paths of Gazebo (see
+    ``MODEL_PATHS``), in ``package_dirs`` and the folders above ``start``.  ``%20`` and its like are read as they are
+    written where there is such a file, otherwise as what they stand for.
 
     Parameters
     ----------
     address : str or path
-        ``package://``, ``file://`` or a plain path.
+        ``package://``, ``model://``, ``file://`` or a plain path.
     package_dirs : sequence of path
         Folders that hold packages, or are packages.
     start : path, optional
@@ -53,22 +59,42 @@ def find_resource(
     'peg.urdf'
     """
     address = str(address)
-    if address.startswith("package://"):
-        package, _, rest = address[len("package://"):].partition("/")
-        candidates = [folder / rest for folder in _package_folders(package, package_dirs, start)]
+    scheme, rest = address.split("://", 1) if "://" in address else ("", address)
+    package, _, inside = rest.partition("/")
+    if scheme == "package":
+        candidates = [folder / inside for folder in _package_folders(package, package_dirs, start)]
+    elif scheme == "model":
+        candidates = [folder / rest for folder in _model_folders(package_dirs, start)]
+    elif scheme in ("", "file"):
+        candidates = [Path(start or ".") / Path(rest).expanduser()]
     else:
-        plain = Path(address[len("file://"):] if address.startswith("file://") else address).expanduser()
-        candidates = [Path(start or ".") / plain]
-    for candidate in candidates:
+        raise FileNotFoundError(
+            f"'{address}': {scheme}:// addresses are not read; fetch the file and name it by its path, package:// or "
+            "model://"
+        )
+    for candidate in (*candidates, *(Path(unquote(str(path))) for path in candidates)):
         if exists(candidate):
             return candidate
-    if not address.startswith("package://"):
+    if scheme in ("", "file"):
         raise FileNotFoundError(f"'{candidates[0]}' does not exist")
+    if scheme == "model":
+        looked = ", ".join(map(str, candidates[:MOST_NAMED]))
+        raise FileNotFoundError(
+            f"'{address}' not found; looked at {looked}; add the folder that holds '{package}' to GZ_SIM_RESOURCE_PATH "
+            "or package_dirs (on the command line: --package-path)"
+        )
     looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
     remedy = "source its workspace or pass package_dirs (on the command line: --package-path)"
     if package in ON_PYPI:
         remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
+
+
+def _model_folders(package_dirs, start):
+    """Folders that may hold models, in the order in which they count."""
+    folders = [folder for variable in (PACKAGE_PATH, *MODEL_PATHS) for folder in _split(variable)]
+    parents = [] if start is None else [Path(start).resolve(), *Path(start).resolve().parents]
+    return [*folders, *map(Path, package_dirs), *parents, Path.home() / ".gazebo" / "models"]
 
 
 def exists(path):

@@ -14,6 +14,7 @@ from mb_contact.types import (
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
@@ -32,7 +33,7 @@ def shape_mesh(geoms, g, most=None):
         return box_mesh(size)
     if kind == SHAPE_HEIGHT_FIELD:
         return _field(geoms, g, most)
-    if kind == SHAPE_CONVEX:
+    if kind in (SHAPE_CONVEX, SHAPE_MESH):
         return _faces(geoms, g)
     if kind == SHAPE_PLANE:
         return np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
@@ -92,7 +93,7 @@ def _field(geoms, g, most):
 
 
 def _faces(geoms, g):
-    """The faces of a hull, cut into triangles."""
+    """The faces of a hull, cut into triangles, or the triangles of a mesh."""
     vertices = geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]]
     starts = geoms.first_corner[geoms.first_face[g] : geoms.first_face[g + 1] + 1]
     rings = np.split(geoms.corners[starts[0] : starts[-1]], (starts - starts[0])[1:-1])

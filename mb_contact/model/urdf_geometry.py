@@ -10,18 +10,19 @@ from difflib import get_close_matches
 import numpy as np
 
 from mb_contact.checks import as_number
+from mb_contact.model.deviations import told
 from mb_contact.model.hulls import MOST_VERTICES, Hull
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.pairs import doubt
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ABSURD_FRICTION
 from mb_contact.model.scene.bodies import kernel_size
+from mb_contact.model.triangle_meshes import kind_of
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONE,
-    SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_SPHERE,
@@ -140,8 +141,8 @@ class GeometryReader(ElementReader):
             return [CollisionSpec(name, kind, size, R, p, friction)]
         hulls = self._mesh(shape, link)
         return [
-            CollisionSpec(name and (name if i == 0 else f"{name}_{i}"), SHAPE_CONVEX, hull.half, R, p + R @ hull.centre,
-                          friction, hull)
+            CollisionSpec(name and (name if i == 0 else f"{name}_{i}"), kind_of(hull), hull.half, R,
+                          p + R @ hull.centre, friction, hull)
             for i, hull in enumerate(hulls)
         ]
 
@@ -163,7 +164,8 @@ class GeometryReader(ElementReader):
         )
         try:
             path = find_resource(file, self.package_dirs, self.start)
-            hulls = convex_bodies(path, scale, "convex_hull" if choice == "warn" else choice)
+            method = "convex_hull" if choice == "warn" else choice
+            hulls = convex_bodies(path, scale, method, tolerance=self.meshes.tolerance)
         except (FileNotFoundError, ValueError) as error:
             if choice == "warn":
                 return self._leave_out(shape, f"{name}: {error}; left out, nothing will touch it")
@@ -171,6 +173,8 @@ class GeometryReader(ElementReader):
             raise self.error(shape, f"{name}: {error}; {remedy}") from None
         if any(hull.flat for hull in hulls):
             self.warn(shape, f"{name} is flat; it is given a thickness")
+        if (deviates := told(hulls, self.meshes.tolerance if choice == "convex_pieces" else None)) is not None:
+            self.warn(shape, f"{name}: {deviates}")
         loss = max(hull.loss for hull in hulls)
         if loss > NOTABLE_LOSS:
             self.warn(shape, f"{name}: up to {1000.0 * loss:.1f} mm are cut off by a hull of {MOST_VERTICES} vertices")

@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 
 from mb_contact.checks import as_number
-from mb_contact.model.meshes import FORMATS, read_mesh
+from mb_contact.model.meshes import mesh_content, read_mesh
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
 from mb_contact.model.scene.bodies import kernel_size
@@ -21,13 +21,14 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
     SHAPE_SPHERE,
     WORLD,
 )
 
 MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
 ROUND_SHAPES = {"sphere": SHAPE_SPHERE, "cylinder": SHAPE_CYLINDER, "capsule": SHAPE_CAPSULE}
-MESHES = (SHAPE_CONVEX, SHAPE_HEIGHT_FIELD)  #: shapes that are their triangles
+MESHES = (SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_MESH)  #: shapes that are their triangles
 FINE = 320  #: clusters along the longest side of such a mesh
 LIGHT, DARK, ACCENT = (0.80, 0.81, 0.83), (0.32, 0.34, 0.38), (0.90, 0.55, 0.24)  #: where the file gives no colour
 STILL = (0.62, 0.63, 0.64)  #: colour of what is welded to the world
@@ -155,9 +156,7 @@ def _geometry(geometry, start, package_dirs, most):
 def _mesh(shape, start, package_dirs, most):
     path = find_resource(shape.get("filename") or "", package_dirs, start)
     kind = path.suffix.lower()[1:]
-    if kind not in FORMATS:
-        raise ValueError(f"the format '{path.suffix}' is not read; formats: {', '.join(FORMATS)}")
-    vertices, triangles = read_mesh(path.read_bytes(), kind)
+    vertices, triangles = read_mesh(mesh_content(path), kind)
     vertices = vertices * _numbers(shape, "scale", 3, np.ones(3))
     return (vertices, triangles) if most is None else thinned(vertices, triangles, most)
 

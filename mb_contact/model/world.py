@@ -10,6 +10,7 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.body_coordinates import in_body_coordinates, make_hinges
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
+from mb_contact.model.deviations import told
 from mb_contact.model.flexible.links import FlexibleBody
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
@@ -33,6 +34,7 @@ from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene
 from mb_contact.model.scene.robots import JOINT_PROPERTIES
 from mb_contact.model.series_springs import spring_joint
 from mb_contact.model.srdf import load_srdf
+from mb_contact.model.triangle_meshes import kind_of
 from mb_contact.model.units import Units, scene_units
 from mb_contact.model.urdf import load_urdf
 from mb_contact.types import (
@@ -343,11 +345,14 @@ class WorldBuilder:
             R, p = np.eye(3), np.zeros(3)
         else:
             self.add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
+        if primitive.mesh is not None and (deviates := told(hulls, primitive.pieces_tolerance)) is not None:
+            self.warnings.append(f"{key} ({primitive.name}): {deviates}")
         for i, hull in enumerate(hulls):
             name = primitive.name if i == 0 else f"{primitive.name}_{i}"
             size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)
+            kind = kind_of(hull) if primitive.shape == "mesh" else primitive.kind()
             self.geometries.append(
-                Geometry(name, primitive.name, body, primitive.kind(), size, R, at, primitive.material, hull=hull)
+                Geometry(name, primitive.name, body, kind, size, R, at, primitive.material, hull=hull)
             )
 
     def add_body(self, name, inertia, R, p, velocity, key):
@@ -422,8 +427,9 @@ class WorldBuilder:
         )
         if self.scene.coordinates == "bodies":
             world = in_body_coordinates(world, self.scene)
-        for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
+        for array in (*world.tree, *world.geoms[:-1], *world.geoms.mesh, world.gravity, world.q0, world.v0,
+                      world.joint_q, world.joint_v, world.effort_limit, world.viscous, world.restitution,
+                      *world.surfaces):
             array.setflags(write=False)
         return world
 

@@ -3,18 +3,21 @@
 
 """Which links are inside each other before anything moves: overlapping hulls of neighbours, misplaced objects.
 
-Plain NumPy around the engine, so that ``mb-contact check`` compiles nothing.
+Plain NumPy around the engine, so that ``mb-contact check`` compiles nothing but where there are triangle meshes.
 """
 
 import numpy as np
 
 from mb_contact.collision import make_narrow_phase
+from mb_contact.collision.buffers import make_buffers, make_contacts
 from mb_contact.core.collision import geometry, shapes
+from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.collision.workspace import FIELD_POINTS
 from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
-from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE
 
 NOTABLE = 1e-4  #: depth from which two links are reported [m]
 
@@ -53,12 +56,13 @@ def initial_penetrations(
     R, p = geometry_poses(world)
     witness = np.zeros((m, 4))
     make_narrow_phase(geoms, engine).query(np.arange(m), m, np.full(m, np.inf), R, p, witness)
+    meshes = _mesh_gaps(geoms, R, p)
     deepest: dict[tuple[str, str], float] = {}
     for row, (a, b) in enumerate(geoms.pairs.tolist()):
-        gap = witness[row, 3]
-        if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
+        gap = meshes.get(row, witness[row, 3])
+        if row not in meshes and SHAPE_PLANE in (geoms.kind[a], geoms.kind[b]):
             gap = _above_plane(geoms, R, p, *((b, a) if geoms.kind[a] == SHAPE_PLANE else (a, b)))
-        elif SHAPE_HEIGHT_FIELD in (geoms.kind[a], geoms.kind[b]):
+        elif row not in meshes and SHAPE_HEIGHT_FIELD in (geoms.kind[a], geoms.kind[b]):
             gap = _above_field(geoms, R, p, *((b, a) if geoms.kind[a] == SHAPE_HEIGHT_FIELD else (a, b)))
         links = tuple(sorted((world.geometry_links[a], world.geometry_links[b])))
         deepest[links] = max(deepest.get(links, -np.inf), -gap)
@@ -87,6 +91,19 @@ def link_poses(world):
 def support(geoms, R, g, direction):
     """Reach of geometry g from its origin along a unit world direction (3,) [m]; infinite for a plane."""
     return np.inf if geoms.kind[g] == SHAPE_PLANE else shapes.reach(make_geoms_handle(geoms), R, g, tuple(direction))
+
+
+def _mesh_gaps(geoms, R, p):
+    """Least gap of the contacts of each pair with a triangle mesh, by row; infinite where it has none [m]."""
+    rows = np.flatnonzero((geoms.kind[geoms.pairs] == SHAPE_MESH).any(axis=1))
+    if not len(rows):
+        return {}
+    contacts, still = make_contacts(FIELD_POINTS), np.zeros((len(geoms.kind), 4))
+    work, handle, gaps = make_buffers(geoms, candidates=1).work, make_geoms_handle(geoms), {}
+    for row in rows.tolist():
+        build_contacts(handle, R, p, still, np.array([row]), 1, np.zeros(1), np.zeros((1, 4)), work, contacts)
+        gaps[row] = float(contacts.gap[: contacts.count[0]].min(initial=np.inf))
+    return gaps
 
 
 def _above_plane(geoms, R, p, shape, plane):

@@ -202,7 +202,7 @@ def test_a_mesh_stands_where_the_file_puts_it(tmp_path):
         ('filename="package://nobody/a.stl"', ":3: .*'package://nobody/a.stl' not found; looked at"),
         ('filename="box.stl" scale="1 1"', ':3: <mesh scale="1 1"> must have 3 numbers'),
         ('filename="box.stl" scale="1 0 1"', ":3: .* makes it flat; no factor may be zero"),
-        ('filename="box.step"', ":3: .*: the format '.step' is not read; formats: stl, obj, dae, ply"),
+        ('filename="box.step"', ":3: .*: the format '.step' is not read; save it as one of: stl, obj, dae, ply"),
         ('filename="bad.stl"', ":3: .*: (is no stl mesh that can be read|holds no triangle)"),
     ],
 )

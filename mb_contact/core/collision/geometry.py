@@ -82,7 +82,7 @@ def reach_along(shape, size, g, x, y, z):
     """``half_width`` along a unit direction in the axes of the shape [m]."""
     if shape == SHAPE_SPHERE:
         return size[g, 0]
-    if shape == SHAPE_BOX or shape == SHAPE_CONVEX or shape == SHAPE_HEIGHT_FIELD:
+    if shape == SHAPE_BOX or shape == SHAPE_CONVEX or shape >= SHAPE_HEIGHT_FIELD:
         return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * abs(z)
     if shape == SHAPE_CAPSULE:
         return size[g, 0] + size[g, 1] * abs(z)
@@ -178,7 +178,7 @@ def first_axis(shape):
 @kernel
 def first_face(shape):
     """First of the body axes 0..2 that are normals of flat faces of a shape (3: it has none)."""
-    if shape == SHAPE_BOX or shape == SHAPE_HEIGHT_FIELD:
+    if shape == SHAPE_BOX or shape >= SHAPE_HEIGHT_FIELD:
         return 0
     if shape == SHAPE_CYLINDER:
         return 2

@@ -15,10 +15,11 @@ from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_lines import line_manifold
 from mb_contact.core.collision.manifold_normals import APART, NO_FACE, ascend, reference, unit_or
 from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.mesh_pairs import mesh_manifold
 from mb_contact.core.collision.shapes import face_normal, gap_along, opposite
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_sum
-from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOO_MANY_CONTACTS
+from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 PLANE_FACE = 1  #: the face of a plane, which is always Y: its axis z, at the positive side
 
@@ -27,7 +28,7 @@ PLANE_FACE = 1  #: the face of a plane, which is always Y: its axis z, at the po
 def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witness, work, contacts):
     """Contact manifolds of the candidate pairs: every point with gap <= reach, at most four a pair.
 
-    With a height field there are at most four for each group of alike normals.
+    With a height field there are at most four for each group of alike normals, with a mesh of each plane.
 
     Parameters
     ----------
@@ -64,8 +65,11 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
         sign = 1.0
         if y_comes_first(kind, size, x, y):
             x, y, sign = y, x, -1.0
-        if kind[y] == SHAPE_HEIGHT_FIELD:
-            found = field_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], tol, work)
+        if kind[y] >= SHAPE_HEIGHT_FIELD:
+            if kind[y] == SHAPE_MESH:
+                found = mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], work)
+            else:
+                found = field_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], tol, work)
             for j in range(found):
                 n = vector(work.field.normals, j)
                 status = max(status, append(contacts, row, work.field.points, work.field.ids[j], j, sign, n))

@@ -31,6 +31,7 @@ from mb_contact.types import (
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
@@ -114,7 +115,7 @@ def reach(geoms, geom_R, g, n):
         x, y, z = into_body(geom_R, g, n)
         half = geoms.size[g, 1]
         return max(half * z, geoms.size[g, 0] * math.sqrt(x * x + y * y) - half * z)
-    if shape == SHAPE_CONVEX:
+    if shape == SHAPE_CONVEX or shape == SHAPE_MESH:
         a = into_body(geom_R, g, n)
         return vector_dot(a, vector(geoms.vertices, farthest_vertex(geoms, g, a)))
     return half_width(geoms.kind, geoms.size, geom_R, g, n)

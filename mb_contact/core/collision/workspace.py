@@ -22,6 +22,20 @@ class FieldWork(NamedTuple):
     seen: Annotated[Integers, "s"]  #: planes that have been looked at
 
 
+class MeshWork(NamedTuple):
+    """Scratch for the contacts with triangle meshes."""
+
+    near: Annotated[Integers, "t"]  #: triangles whose boxes are near
+    seen: Annotated[Integers, "t"]  #: of each plane the last query that has looked at it
+    query: Annotated[Integers, 2]  #: its number; 1 on the way of a step, where features may overlap deeply
+    limit: Annotated[Reals, 1]  #: deepest overlap on that way [m]
+    stack: Annotated[Integers, 1024]  #: nodes that wait
+    relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y
+    points: Annotated[Reals, "c", 4]  #: of FieldWork, in the order of their planes
+    ids: Annotated[Integers, "c"]
+    normals: Annotated[Reals, "c", 3]
+
+
 class ManifoldWork(NamedTuple):
     """Of the contacts of one pair."""
 
@@ -32,14 +46,17 @@ class ManifoldWork(NamedTuple):
     name: Annotated[Integers, 3, "c"]  #: of their corners
     edge: Annotated[Integers, 3, "c"]  #: of their edges
     field: FieldWork
+    mesh: MeshWork
 
 
 ManifoldWorkHandleType, ManifoldWorkHandle, _handle_of = handle(ManifoldWork)
 
 
-def make_manifold_work(room: int) -> ManifoldWorkHandle:
-    """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair."""
-    return _handle_of(allocate(ManifoldWork, c=room, field=allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)))
+def make_manifold_work(room: int, triangles: int = 0) -> ManifoldWorkHandle:
+    """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair, and so many triangles."""
+    field = allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)
+    mesh = allocate(MeshWork, c=FIELD_POINTS if triangles > 0 else 0, t=triangles)
+    return _handle_of(allocate(ManifoldWork, c=room, field=field, mesh=mesh))
 
 
 class Motion(NamedTuple):

@@ -114,7 +114,7 @@ def watched_gaps(h, p, at_end, count, kept, n_kept, gaps):
                 least = min(least, contacts.gap[at])
             at += 1
         if least == np.inf:
-            if mixed or kind[x] == SHAPE_HEIGHT_FIELD or kind[y] == SHAPE_HEIGHT_FIELD:
+            if mixed or max(kind[x], kind[y]) >= SHAPE_HEIGHT_FIELD:
                 least = b.reach[i]
             elif kind[x] == SHAPE_PLANE:
                 least = plane_gap(kind, h.geoms.size, b.geom_R, b.geom_p, y, x)

@@ -20,11 +20,10 @@ and is with the solution, is questioned:
        contact would be another one, so it is an impact at the moment of meeting, with or without restitution, and acts
        on each body at its own point.
 
-Patches of a height field have a rule of their own: their rows always stand.
+Patches of a height field have a rule of their own: their rows always stand.  So have meshes (``mesh_meeting.py``).
 """
 
 
-from mb_contact.core.arrays import copy
 from mb_contact.core.collision.meeting import (
     APART,
     GO_ON,
@@ -38,10 +37,11 @@ from mb_contact.core.collision.meeting import (
 )
 from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
-from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
+from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
+from mb_contact.core.step.mesh_meeting import review_meshes
 from mb_contact.core.step.need import (
     ASKED_FIRST,
     ASKS,
@@ -74,9 +74,7 @@ from mb_contact.core.step.need import (
     part_of,
     put_pair,
 )
-from mb_contact.core.step.pair_motion import first_look, is_far, is_plain, meet, sunken
-from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.core.tree.kinematics import body_poses
+from mb_contact.core.step.pair_motion import end_of_step, first_look, is_far, is_plain, meet, sunken
 from mb_contact.core.tree.spatial import (
     put_vector,
     vector,
@@ -108,12 +106,12 @@ def review(h):
     need = h.need
     if need.rule[ON] == 0.0:
         return OK
-    if need.info[STARTED] == 0 and need.info[COUNT] == 0 and _first_new(h, 0) < 0:
-        return OK
-    status = LEFT_OUT
-    while status == LEFT_OUT:
-        status = _decide(h)
-    return status
+    status = OK
+    if need.info[STARTED] != 0 or need.info[COUNT] > 0 or _first_new(h, 0) >= 0:
+        status = LEFT_OUT
+        while status == LEFT_OUT:
+            status = _decide(h)
+    return review_meshes(h) if status == OK and h.geoms.mesh.sided.shape[0] > 0 else status
 
 
 @kernel
@@ -211,7 +209,7 @@ def _decide(h):
             if info[STARTED] == MOVES or _changes(need) or not _moves_pairs(need):
                 break
             info[STARTED], info[AT] = MOVES, 0
-            _end_of_step(h)
+            end_of_step(h)
         verdict = need.verdict[info[AT]]
         if verdict == ASKED_FIRST or (info[STARTED] == MOVES and (verdict == CLAIMED or verdict == OUT)):
             if info[WAITS] == 0:
@@ -251,18 +249,6 @@ def _moves_pairs(need):
         if need.verdict[k] == OUT or need.verdict[k] == CLAIMED:
             return True
     return False
-
-
-@kernel
-def _end_of_step(h):
-    """Poses of the bodies where the step ends with the solved velocities."""
-    need, dt = h.need, h.settings[DT]
-    mean = need.rule[MEAN]
-    for i in range(h.v.shape[0]):
-        need.way[i] = dt * (mean * h.v[i] + (1.0 - mean) * h.work.v_next[i]) - h.work.shift[i]
-    copy(h.q.shape[0], h.q, need.q)
-    integrate_joints(h.tree, need.way, 1.0, need.q)
-    body_poses(h.tree, need.q, need.kin)
 
 
 @kernel

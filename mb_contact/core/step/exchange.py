@@ -35,6 +35,7 @@ from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.types import (
     CONTACTS_CHANGED,
     OK,
+    SHAPE_MESH,
     TOO_MANY_CONTACTS,
 )
 
@@ -51,7 +52,7 @@ def exchange(h):
     info[TRIED] = 0
     if info[ROUND] > MOST_ROUNDS:
         for k in range(info[COUNT]):
-            if need.verdict[k] == OUT or need.verdict[k] == MET:
+            if (need.verdict[k] == OUT or need.verdict[k] == MET) and not _has_mesh(h, need.pair[k]):
                 need.verdict[k] = HELD
     _note(need)
     body_velocities(h.tree, h.kin, work.shift, need.V)
@@ -61,7 +62,12 @@ def exchange(h):
         while end < need.before.count[0] and need.before.pair[end] == need.before.pair[i]:
             end += 1
         verdict = verdict_on(need, need.before.pair[i])
-        if verdict == MET or verdict == STRIKES:
+        if verdict != OUT and _has_mesh(h, need.before.pair[i]):
+            for j in range(i, end):
+                if find_met(need.met, need.before.pair[j], need.before.feature[j]) < 0:
+                    status = max(status, _append(h, need.before, j, j + 1, count, False))
+                    count = contacts.count[0]
+        elif verdict == MET or verdict == STRIKES:
             first, last = _met_of(need, need.before.pair[i])
             status = max(status, _append(h, need.met, first, last, count, True))
             count = contacts.count[0]
@@ -69,8 +75,20 @@ def exchange(h):
             status = max(status, _append(h, need.before, i, end, count, False))
             count = contacts.count[0]
         i = end
+    for k in range(info[COUNT]):  # contacts of meshes that came in stand beside those of the start
+        if need.verdict[k] == MET and _has_mesh(h, need.pair[k]):
+            for i in range(need.met.count[0]):
+                if need.met.pair[i] == need.pair[k]:
+                    status = max(status, _append(h, need.met, i, i + 1, count, True))
+                    count = contacts.count[0]
     contacts.count[0] = count
     return TOO_MANY_CONTACTS if status > CONTACTS_CHANGED else CONTACTS_CHANGED
+
+
+@kernel
+def _has_mesh(h, pair):
+    """Whether one shape of a pair is a triangle mesh."""
+    return max(h.geoms.kind[h.geoms.pairs[pair, 0]], h.geoms.kind[h.geoms.pairs[pair, 1]]) == SHAPE_MESH
 
 
 @kernel
@@ -152,6 +170,15 @@ def _met_of(need, pair):
     while last < need.met.count[0] and need.met.pair[last] == pair:
         last += 1
     return first, last
+
+
+@kernel
+def find_met(met, pair, feature):
+    """Place in ``met`` of a contact, or -1."""
+    for i in range(met.count[0]):
+        if met.pair[i] == pair and met.feature[i] == feature:
+            return i
+    return -1
 
 
 @kernel

@@ -3,6 +3,7 @@
 
 """What is decided about the pairs of a step (``by_need.py``): verdicts, and the workspace that they stand in."""
 
+import math
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.arrays import fill
@@ -37,6 +38,7 @@ SUNKEN = 1e-6  #: and most by which it is raised where a body is in others alrea
 SLOW = 0.01  #: approach to a half-space up to which flows land by its row [m/s]
 OPEN = 10.0  #: velocity that keeps a contact open which is left out, in parts of the largest, or of the unit
 MOST_POINTS = 8  #: of a pair
+MOST_OF_MESHES = 512  #: of a pair with a mesh
 MOST_ROUNDS = 8  #: of solutions with other contacts in one step
 AT_ONCE = 1e-6  #: part of a step within which meetings are at once
 PUSHED = 3.0  #: ways of the step by which a pair is pushed together on trial
@@ -63,6 +65,7 @@ class Need(NamedTuple):
     motion: object  #: collision.workspace.Motion
     back: Annotated[Reals, 4]  #: moment and normal with which a pair overlaps
     poses: object  #: CollisionBuffers with room for one pair
+    mesh_end: Annotated[Reals, 2]  #: smallest gap of pairs with meshes where the step ends [m], and the pair
     found: Contacts  #: of one pair
     met: Contacts  #: of the moments of meeting
     before: Contacts  #: of the step's start
@@ -81,6 +84,7 @@ def begin_review(h):
     fill(10, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
+    h.need.mesh_end[0] = math.inf
     fill(h.work.gap_shift.shape[0], h.work.gap_shift, 0.0)
 
 
@@ -142,8 +146,9 @@ def make_need(context, poses, contacts, kinematics, motion):
     motion : Motion
     """
     capacity = context.capacity
+    most = MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else MOST_POINTS
     return allocate(
         Need, c=capacity, n=context.n, N=context.N, nq=len(context.q), rule=context.need_rule, poses=poses,
-        found=contacts(MOST_POINTS), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
+        found=contacts(most), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
         motion=motion,
     )  # fmt: skip

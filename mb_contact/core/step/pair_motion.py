@@ -5,6 +5,7 @@
 
 import math
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import (
@@ -12,6 +13,7 @@ from mb_contact.core.collision.meeting import (
     place_pair,
     set_motion,
 )
+from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import (
     ASKED_FIRST,
@@ -19,12 +21,15 @@ from mb_contact.core.step.need import (
     FAR,
     FLAT,
     LEAST_WAY,
+    MEAN,
     PUSHED,
     SIDEWAYS,
     STRIKES,
     SUNKEN,
     pose_of_shape,
 )
+from mb_contact.core.tree.joints import integrate_joints
+from mb_contact.core.tree.kinematics import body_poses
 from mb_contact.core.tree.spatial import (
     ZERO,
     matrix,
@@ -37,6 +42,18 @@ from mb_contact.core.tree.spatial import (
 from mb_contact.types import (
     WORLD,
 )
+
+
+@kernel
+def end_of_step(h):
+    """Poses of the bodies where the step ends with the solved velocities."""
+    need, dt = h.need, h.settings[DT]
+    mean = need.rule[MEAN]
+    for i in range(h.v.shape[0]):
+        need.way[i] = dt * (mean * h.v[i] + (1.0 - mean) * h.work.v_next[i]) - h.work.shift[i]
+    copy(h.q.shape[0], h.q, need.q)
+    integrate_joints(h.tree, need.way, 1.0, need.q)
+    body_poses(h.tree, need.q, need.kin)
 
 
 @kernel

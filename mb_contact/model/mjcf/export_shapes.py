@@ -20,6 +20,7 @@ from mb_contact.types import (
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
     SHAPE_NAMES,
     SHAPE_PLANE,
     SHAPE_SPHERE,
@@ -47,13 +48,15 @@ class ShapeWriter:
         for g in np.flatnonzero(geoms.body == k).tolist():
             kind, p = int(geoms.kind[g]), geoms.p[g]
             geom = ElementTree.SubElement(body, "geom", name=self.names[g])
-            if kind in (SHAPE_CONVEX, SHAPE_CONE):
-                points = self._vertices(g) if kind == SHAPE_CONVEX else cone(*geoms.size[g, :2])
+            if kind in (SHAPE_CONVEX, SHAPE_MESH, SHAPE_CONE):
+                points = self._vertices(g) if kind != SHAPE_CONE else cone(*geoms.size[g, :2])
                 ElementTree.SubElement(self.asset, "mesh", name=self.names[g], vertex=numbers(points))
                 geom.set("type", "mesh")
                 geom.set("mesh", self.names[g])
                 if kind == SHAPE_CONE:
                     self.left_out.append(f"cone '{self.names[g]}': a mesh of {CORNERS} corners")
+                if kind == SHAPE_MESH:
+                    self.left_out.append(f"mesh '{self.names[g]}': its hull, which is what MuJoCo makes of a mesh")
             elif kind == SHAPE_HEIGHT_FIELD:
                 p = p + geoms.R[g] @ self._height_field(geom, g)
             elif kind == SHAPE_PLANE:

@@ -86,7 +86,8 @@ def import_mjcf(path: str | Path, folder: str | Path, keyframe: str | None = Non
     compiled.left_out += losses(compiled)
     parts.of_several(compiled, q)
     left_out = tuple(dict.fromkeys(compiled.left_out))
-    head = (f"Made of {compiled.path.name} by mb-contact import.", *(f"Left out: {line}" for line in left_out))
+    hulls = ("Its collision meshes are their hulls, as in MuJoCo.",) if shapes.files else ()
+    head = (f"Made of {compiled.path.name} by mb-contact import.", *hulls, *(f"Left out: {line}" for line in left_out))
     save_scene(scene, folder / "scene.yaml", head)
     return ImportedScene(folder / "scene.yaml", left_out, tuple(compiled.links), tuple(compiled.joints))
 

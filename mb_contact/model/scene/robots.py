@@ -31,21 +31,24 @@ class ModelMaterials:
 
 
 #: What to do with a collision mesh, see :class:`MeshChoices`.
-MESH_CHOICES = ("convex_hull", "convex_pieces", "skip", "warn", "error")
+MESH_CHOICES = ("convex_hull", "convex_pieces", "mesh", "skip", "warn", "error")
 
 
 @dataclass(frozen=True)
 class MeshChoices:
     """What becomes of collision meshes: one choice for all links, and exceptions by link name.
 
-    ``convex_hull``: the hull of each mesh; ``convex_pieces``: the hulls of its convex decomposition; ``skip``: left
-    out, with a warning; ``error``: the file is refused; ``warn``: the hull, and left out with a warning where
-    the mesh cannot be read.
+    ``convex_hull``: the hull of each mesh; ``convex_pieces``: the hulls of its convex decomposition; ``mesh``: its
+    triangles; ``skip``: left out, with a warning; ``error``: the file is refused; ``warn``: the hull, and left out with
+    a warning where the mesh cannot be read.
     """
 
     default: str = key("Choice for all links but the exceptions.", "convex_hull", choices=MESH_CHOICES)
     links: dict[str, str] = key(
         "Choices for single links.", factory=dict, choices=MESH_CHOICES, example="{hand: convex_pieces}"
+    )
+    tolerance: float | None = key(
+        "Deviation up to which convex pieces are cut finer.", None, unit="m", above=0.0, example="0.002"
     )
 
     def of(self, link):

@@ -22,6 +22,7 @@ from mb_contact.types import (
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     WORLD,
@@ -89,7 +90,7 @@ class ObjectMarkers:
             radius, half = size[0], size[1]
             ends = [self._solid(number, k, _SPHERE, (2 * radius,) * 3, z) for k, z in ((1, -half), (2, half))]
             return [self._solid(number, 0, _CYLINDER, (2 * radius, 2 * radius, 2 * half)), *ends]
-        if kind in (SHAPE_CONE, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD):
+        if kind in (SHAPE_CONE, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_MESH):
             marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
             vertices, triangles = shape_mesh(geoms, number, _ROWS)
             points = [filled(self._make.message("geometry_msgs/msg/Point"), p) for p in vertices.tolist()]

@@ -1,0 +1,268 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts of two triangle meshes, one of which may be a height field: vertex and plane, edge and edge.
+
+Each pair of features counts only where its direction lies in the cones of normals of both.  Normals point from Y to X.
+"""
+
+from mb_contact.core.collision.height_grid import add_field_point
+from mb_contact.core.collision.mesh_points import (
+    choose_direction,
+    drop_false,
+    reach_of_pair,
+    reduce_mesh_points,
+    unit_of,
+)
+from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
+from mb_contact.core.collision.mesh_tree import (
+    TOUCHES,
+    boxes_meet,
+    corner_of,
+    deepest_of,
+    edge_heights,
+    is_normal_of_peak,
+    is_normal_of_ridge,
+    mesh_point,
+    plane_of,
+    play_at,
+    put_relative,
+    side_of,
+)
+from mb_contact.core.collision.shapes import into_body, opposite
+from mb_contact.core.jit import INTEGER, kernel, on_demand
+from mb_contact.core.tree.spatial import ZERO, vector, vector_dot, vector_product, vector_sum
+from mb_contact.types import SHAPE_PLANE
+
+PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y = range(3)  #: kinds of features, in identities
+CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
+LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
+PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
+
+
+@on_demand(INTEGER)
+def mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach, work):
+    """Points of a shape X and a mesh Y, in ``work.field``: at most four of each plane.
+
+    Parameters
+    ----------
+    travel : (g, 4)
+        Way of each geometry in the step [m].
+    x, y : int
+        X is any shape, Y a mesh.
+    reach : float
+        Largest gap of a point; those of edges and vertices are there up to TOUCHES [m].
+
+    Returns
+    -------
+    int
+        Number of points.
+    """
+    far = reach_of_pair(geoms, travel, x, y, reach)
+    if geoms.kind[x] == SHAPE_PLANE:
+        return plane_and_mesh(geoms, geom_R, geom_p, x, y, far, work)
+    if geoms.kind[x] < SHAPE_PLANE:
+        return shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work)
+    return two_meshes(geoms, geom_R, geom_p, travel, x, y, work)
+
+
+@kernel
+def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
+    """Points of two meshes that touch, in ``work.field``; returns their number."""
+    far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
+    put_relative(geom_R, geom_p, x, y, work)
+    inside = deepest_of(geoms, x, y, work)
+    count, top = 0, 2
+    stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
+    while top > 0:
+        top -= 2
+        a, b = stack[top], stack[top + 1]
+        if not boxes_meet(geoms, a, b, far, work):
+            continue
+        leaf_a, leaf_b = mesh.child[a, 0] < 0, mesh.child[b, 0] < 0
+        if leaf_a and leaf_b:
+            for i in range(mesh.child[a, 1]):
+                for j in range(mesh.child[b, 1]):
+                    tx, ty = mesh.order[-1 - mesh.child[a, 0] + i], mesh.order[-1 - mesh.child[b, 0] + j]
+                    if are_apart(geoms, x, y, tx, ty, far, inside, work):
+                        continue
+                    count = two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count)
+            if 2 * count > work.field.points.shape[0]:
+                count = choose_direction(geoms, x, y, travel, work, count)
+                count = reduce_mesh_points(work, count, far)
+        elif leaf_b or (not leaf_a and _is_larger(geoms, a, b)):
+            stack[top], stack[top + 1] = mesh.child[a, 0], b
+            stack[top + 2], stack[top + 3] = mesh.child[a, 1], b
+            top += 4
+        else:
+            stack[top], stack[top + 1] = a, mesh.child[b, 0]
+            stack[top + 2], stack[top + 3] = a, mesh.child[b, 1]
+            top += 4
+    count = drop_false(geoms, geom_R, geom_p, x, y, -1, work, count)
+    count = choose_direction(geoms, x, y, travel, work, count)
+    return reduce_mesh_points(work, count, far)
+
+
+@kernel
+def are_apart(geoms, x, y, tx, ty, far, inside, work):
+    """Whether one of two triangles is all above, or all farther below than features tell, the other's plane."""
+    m = work.mesh.relative
+    a = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0)))
+    b = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1)))
+    c = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2)))
+    p = vector(geoms.vertices, corner_of(geoms, y, ty, 0))
+    n = vector(geoms.faces, ty)
+    height = vector_dot(n, p)
+    u, v, w = vector_dot(n, a) - height, vector_dot(n, b) - height, vector_dot(n, c) - height
+    if min(u, v, w) > far or max(u, v, w) < -max(inside, far):
+        return True
+    q, r = vector(geoms.vertices, corner_of(geoms, y, ty, 1)), vector(geoms.vertices, corner_of(geoms, y, ty, 2))
+    d = vector(geoms.faces, tx)
+    n = (
+        m[0, 0] * d[0] + m[1, 0] * d[1] + m[2, 0] * d[2],
+        m[0, 1] * d[0] + m[1, 1] * d[1] + m[2, 1] * d[2],
+        m[0, 2] * d[0] + m[1, 2] * d[1] + m[2, 2] * d[2],
+    )
+    height = vector_dot(n, a)
+    u, v, w = vector_dot(n, p) - height, vector_dot(n, q) - height, vector_dot(n, r) - height
+    return min(u, v, w) > far or max(u, v, w) < -max(inside, far)
+
+
+@kernel
+def _in_y(m, a):
+    """A point of X in the axes of Y."""
+    return (
+        m[3, 0] + m[0, 0] * a[0] + m[1, 0] * a[1] + m[2, 0] * a[2],
+        m[3, 1] + m[0, 1] * a[0] + m[1, 1] * a[1] + m[2, 1] * a[2],
+        m[3, 2] + m[0, 2] * a[0] + m[1, 2] * a[1] + m[2, 2] * a[2],
+    )
+
+
+@kernel
+def _is_larger(geoms, a, b):
+    """Whether the box of node a is longer than that of node b."""
+    box, la, lb = geoms.mesh.box, 0.0, 0.0
+    for i in range(3):
+        la = max(la, box[a, 1, i] - box[a, 0, i])
+        lb = max(lb, box[b, 1, i] - box[b, 0, i])
+    return la > lb
+
+
+@kernel
+def two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count):
+    """Points of the features that two triangles own, those of a vertex and the other's plane among them."""
+    mesh = geoms.mesh
+    for peak in range(mesh.first_peak[tx], mesh.first_peak[tx + 1]):
+        count = peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, ty, inside, False, work, count)
+    for peak in range(mesh.first_peak[ty], mesh.first_peak[ty + 1]):
+        count = peak_and_plane(geoms, geom_R, geom_p, travel, y, x, peak, tx, inside, True, work, count)
+    for ridge in range(mesh.first_ridge[tx], mesh.first_ridge[tx + 1]):
+        for other in range(mesh.first_ridge[ty], mesh.first_ridge[ty + 1]):
+            count = two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count)
+    return count
+
+
+@kernel
+def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, swapped, work, count):
+    """The point of a peak of x on a triangle of y; ``swapped`` where the pair's order is (y, x)."""
+    n, a = plane_of(geoms, geom_R, geom_p, y, triangle)
+    p = mesh_point(geoms, geom_R, geom_p, x, geoms.mesh.peak[peak])
+    gap, touch = vector_dot(n, vector_sum(p, -1.0, a)), TOUCHES * geoms.unit[0]
+    if gap > touch or gap < -inside:
+        return count
+    edges = edge_heights(geoms, y, triangle, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
+    at_border = False
+    for k in range(3):
+        if edges[k] < -(play_at(gap, touch, work) if geoms.mesh.border[triangle, k] < 0 else touch):
+            return count
+        at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
+    if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
+        return count
+    if at_border:
+        way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+        for k in range(3):
+            ridge = geoms.mesh.border[triangle, k]
+            if edges[k] <= touch and ridge >= 0 and _leaves_beside(
+                geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+            ):
+                return count
+    patch, p = geoms.patch[triangle], vector_sum(p, -0.5 * gap, n)
+    if swapped:
+        return _add(work, count, p, gap, opposite(n), PEAK_OF_Y, peak, patch, at_border, touch)
+    return _add(work, count, p, gap, n, PEAK_OF_X, patch, peak, at_border, touch)
+
+
+@kernel
+def _leaves_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, apart, way):
+    """Whether a peak of x at a ridge of y is farther out of y, at the end of its way, along the normal of a side.
+
+    ``apart`` is its separation there along the normal of the other side.
+    """
+    a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
+    for k in range(2):
+        m = side_of(geoms, geom_R, y, ridge, k)
+        beside = vector_dot(m, vector_sum(p, -1.0, a)) + vector_dot(m, way)
+        if beside > apart + LEVEL * geoms.unit[0] and is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
+            return True
+    return False
+
+
+@kernel
+def _is_out(geoms, geom_R, geom_p, y, ridge, p, far):
+    """Whether a point is not below one of the planes beside a ridge of y."""
+    d = vector_sum(p, -1.0, mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0]))
+    return (
+        vector_dot(d, side_of(geoms, geom_R, y, ridge, 0)) >= -far
+        or vector_dot(d, side_of(geoms, geom_R, y, ridge, 1)) >= -far
+    )
+
+
+@kernel
+def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
+    """The point of a ridge of X and one of Y, where both are nearest to each other between their ends."""
+    mesh, touch = geoms.mesh, TOUCHES * geoms.unit[0]
+    a = mesh_point(geoms, geom_R, geom_p, x, mesh.ridge[ridge, 0])
+    b = mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[other, 0])
+    u, length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, x, mesh.ridge[ridge, 1]), -1.0, a))
+    w, other_length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[other, 1]), -1.0, b))
+    n, sine = unit_of(vector_product(u, w))
+    if sine < PARALLEL:
+        return count
+    d = vector_sum(a, -1.0, b)
+    gap = vector_dot(n, d)
+    if abs(gap) > max(inside, touch):
+        return count
+    cosine, du, dw = vector_dot(u, w), vector_dot(u, d), vector_dot(w, d)
+    s, t = (cosine * dw - du) / (sine * sine), (dw - cosine * du) / (sine * sine)
+    play = play_at(-abs(gap), touch, work)
+    if s < -play or s > length + play or t < -play or t > other_length + play:
+        return count
+    at_border = min(s, length - s) <= touch or min(t, other_length - t) <= touch
+    if at_border and abs(gap) > touch:  # deep, but where one ends it is out of the other: that is another feature's
+        if min(s, length - s) <= touch and _is_out(
+            geoms, geom_R, geom_p, y, other, vector_sum(a, 0.0 if 2.0 * s < length else length, u), touch
+        ):
+            return count
+        if min(t, other_length - t) <= touch and _is_out(
+            geoms, geom_R, geom_p, x, ridge, vector_sum(b, 0.0 if 2.0 * t < other_length else other_length, w), touch
+        ):
+            return count
+    p = vector_sum(vector_sum(a, s, u), -0.5 * gap, n)
+    for sign in (1.0, -1.0):
+        normal, away = vector_sum(ZERO, sign, n), sign * gap
+        if (
+            away <= touch and away >= -inside
+            and is_normal_of_ridge(geoms, geom_R, y, other, normal, CONE)
+            and is_normal_of_ridge(geoms, geom_R, x, ridge, opposite(normal), CONE)
+        ):  # fmt: skip
+            count = _add(work, count, p, away, normal, TWO_RIDGES, other, ridge, at_border, touch)
+    return count
+
+
+@kernel
+def _add(work, count, p, gap, n, what, feature, name, at_border, tol):
+    """Append a point, and whether it is at a border; returns the number of points."""
+    now = add_field_point(work, count, p, gap, n, what, feature, name, tol)
+    if now > count:
+        work.field.points[count, 5] = 1.0 if at_border else 0.0
+    return now

@@ -1,0 +1,159 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The list of points between a mesh and another shape: what is false goes out, flat regions become manifolds."""
+
+import math
+
+from mb_contact.core.arrays import copy
+from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
+from mb_contact.core.collision.shapes import into_body
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
+
+SAME = 1.0 - 1e-13  #: cosine of the angle between normals of one plane
+LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
+ULP = 2.3e-16
+
+
+@kernel
+def reduce_mesh_points(work, count, tol):
+    """At most four points of every plane, plane by plane; returns the number of points.
+
+    Points of two planes have normals that differ in the last digit at least: what follows takes points of one pair
+    with the same normal, one behind the other, for those of one face.
+    """
+    field, sorted_ = work.field, work.mesh
+    points, normals, ids, group = field.points, field.normals, field.ids, field.group
+    for k in range(count):
+        group[k] = -1
+    kept = 0
+    for k in range(count):
+        if group[k] != -1:
+            continue
+        size, n = 0, vector(normals, k)
+        for m in range(k, count):
+            if group[m] != -1 or vector_dot(n, vector(normals, m)) < SAME or size == work.points.shape[0]:
+                continue
+            apart = vector_sum(vector(points, m), -1.0, vector(points, k))
+            if abs(vector_dot(n, apart)) <= 4.0 * tol + abs(points[k, 3]) + abs(points[m, 3]):
+                for c in range(4):
+                    work.points[size, c] = points[m, c]
+                work.ids[size] = m
+                group[m] = k
+                size += 1
+        size = reduce_points(work.points, work.ids, size, n, tol)
+        if kept > 0 and _are_equal(n, vector(sorted_.normals, kept - 1)):
+            n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
+        for m in range(size):
+            for c in range(4):
+                sorted_.points[kept, c] = work.points[m, c]
+            put_vector(sorted_.normals, kept, n)
+            sorted_.ids[kept] = ids[work.ids[m]]
+            kept += 1
+    for k in range(kept):
+        for c in range(4):
+            points[k, c] = sorted_.points[k, c]
+        put_vector(normals, k, vector(sorted_.normals, k))
+    copy(kept, sorted_.ids, ids)
+    return kept
+
+
+@kernel
+def _are_equal(a, b):
+    """Whether two vectors have the same digits."""
+    return a[0] == b[0] and a[1] == b[1] and a[2] == b[2]
+
+
+@kernel
+def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
+    """Leave out points that are deeper than what a feature can tell, or through a wall; returns the number of points.
+
+    From a point of X that is in the solid the way out along the normal meets no other triangle of Y; ``near`` of them
+    are at hand, -1 where both are meshes.
+    """
+    field, kept, deepest = work.field, 0, deepest_of(geoms, x, y, work)
+    for k in range(count):
+        gap, n, p = field.points[k, 3], vector(field.normals, k), vector(field.points, k)
+        if gap < -deepest:
+            continue
+        if gap < -SHALLOW * geoms.unit[0]:
+            start, end = vector_sum(p, 0.5 * gap - 2.0 * SHALLOW * geoms.unit[0], n), vector_sum(p, -0.4 * gap, n)
+            if near >= 0 and is_blocked(geoms, geom_R, geom_p, y, start, end, near, work):
+                continue
+            if near < 0 and (
+                is_walled(geoms, geom_R, geom_p, y, start, end, work)
+                or is_walled(geoms, geom_R, geom_p, x, vector_sum(p, 0.4 * gap, n), vector_sum(
+                    p, -0.5 * gap + 2.0 * SHALLOW * geoms.unit[0], n), work)
+            ):  # fmt: skip
+                continue
+        _move(field, k, kept)
+        kept += 1
+    return kept
+
+
+@kernel
+def is_walled(geoms, geom_R, geom_p, y, p, q, work):
+    """Whether a triangle of mesh y crosses the segment from p to q, world."""
+    a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
+    b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
+    lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
+    upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, work), work)
+
+
+@kernel
+def choose_direction(geoms, x, y, travel, work, count):
+    """Of points at one place, one of which is at a border, those along whose normal the step separates most.
+
+    A vertex at the border of two planes may be in neither of them at the end of the step: it has to be kept out of one.
+    ``field.points[k, 5]`` is 1 where the point is at a border.  Returns the number of points.
+    """
+    field, near = work.field, 4.0 * TOUCHES * geoms.unit[0]
+    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    for k in range(count):
+        field.points[k, 4] = field.points[k, 3] + vector_dot(vector(field.normals, k), way)
+    kept = 0
+    for k in range(count):
+        beaten = False
+        if field.points[k, 5] == 1.0:
+            for m in range(count):
+                apart = vector_sum(vector(field.points, m), -1.0, vector(field.points, k))
+                if (
+                    field.points[m, 4] > field.points[k, 4] + LEVEL * geoms.unit[0]
+                    and vector_dot(apart, apart) <= near * near
+                ):
+                    beaten = True
+        field.group[k] = 1 if beaten else 0
+    for k in range(count):
+        if field.group[k] == 0:
+            _move(field, k, kept)
+            kept += 1
+    return kept
+
+
+@kernel
+def _move(field, k, to):
+    """Point k of the list to an earlier place."""
+    if k == to:
+        return
+    for c in range(6):
+        field.points[to, c] = field.points[k, c]
+    put_vector(field.normals, to, vector(field.normals, k))
+    field.ids[to] = field.ids[k]
+
+
+@kernel
+def reach_of_pair(geoms, travel, x, y, reach):
+    """Gap up to which the pair has points: twice its way in the step, as the broad phase's reach allows [m]."""
+    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    far = 2.0 * (math.sqrt(vector_dot(way, way)) + travel[x, 3] + travel[y, 3])
+    return max(min(far, reach), TOUCHES * geoms.unit[0])
+
+
+@kernel
+def unit_of(d):
+    """(d over its length, its length); zero where that is zero."""
+    length = math.sqrt(vector_dot(d, d))
+    return (vector_sum(ZERO, 1.0 / length, d) if length > 0.0 else ZERO), length

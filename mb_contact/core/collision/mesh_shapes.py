@@ -1,0 +1,287 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts of a convex shape or a half-space (X) with a triangle mesh (Y): with its planes, ridges and peaks.
+
+As with a height field: the shape's points on a plane count where they are over its triangles, a ridge where the shape
+and the ridge, seen along it, are farthest apart in a direction between the sides' normals, a peak where no neighbour
+rises above it.  Normals point from the mesh to the shape.  Ridges and peaks count where they touch: who will meet them
+is found where the step ends (``core/step/mesh_meeting.py``).
+"""
+
+import math
+
+import numpy as np
+
+from mb_contact.core.collision.height_grid import add_field_point
+from mb_contact.core.collision.height_ridges import (
+    OF_PEAK,
+    crossing_points,
+    flush_points,
+    gap_from,
+    ridge_angle,
+    slack_of,
+)
+from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
+from mb_contact.core.collision.manifold_faces import face_points
+from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points, unit_of
+from mb_contact.core.collision.mesh_tree import (
+    TOUCHES,
+    corner_of,
+    deepest_of,
+    edge_heights,
+    is_normal_of_peak,
+    mesh_point,
+    near_triangles,
+    plane_of,
+    play_at,
+    side_of,
+)
+from mb_contact.core.collision.point_distance import point_gap
+from mb_contact.core.collision.shapes import body_axis, has_faces, into_body, opposite, reach
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_sum
+
+OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
+BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
+WIDE = 2.5  #: angle between a ridge's sides from which it is searched in two halves [rad]
+
+
+@kernel
+def shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work):
+    """Points of a convex shape X and a mesh Y, in ``work.field``; returns their number."""
+    tol = TOUCHES * geoms.unit[0]
+    mesh, touch, count = geoms.mesh, tol, 0
+    lower, upper = box_of_shape(geoms, geom_R, geom_p, x, y, far)
+    near = near_triangles(geoms, y, lower, upper, work)
+    work.mesh.query[0] += 1
+    for i in range(near):
+        triangle = work.mesh.near[i]
+        patch = geoms.first_face[y] + geoms.patch[triangle]
+        if work.mesh.seen[patch] != work.mesh.query[0]:
+            work.mesh.seen[patch] = work.mesh.query[0]
+            count = plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, work, count)
+        for ridge in range(mesh.first_ridge[triangle], mesh.first_ridge[triangle + 1]):
+            count = ridge_points(geoms, geom_R, geom_p, x, y, ridge, touch, tol, work, count)
+        for peak in range(mesh.first_peak[triangle], mesh.first_peak[triangle + 1]):
+            count = peak_point(geoms, geom_R, geom_p, x, y, peak, touch, tol, work, count)
+        if 2 * count > work.field.points.shape[0]:
+            count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
+            count = reduce_mesh_points(work, count, tol)
+    count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
+    if count == 0 and near > 0 and mesh.sided[y] == 1:
+        count = sunk_point(geoms, geom_R, geom_p, x, y, tol, work)
+    return reduce_mesh_points(work, count, tol)
+
+
+@kernel
+def box_of_shape(geoms, geom_R, geom_p, x, y, far):
+    """(lower, upper) corner of the box of X, inflated by ``far``, in the axes of Y."""
+    u, v, w = into_body(geom_R, y, between(geom_p, x, geom_p, y))
+    ex, ey, ez = body_axis(geom_R, y, 0), body_axis(geom_R, y, 1), body_axis(geom_R, y, 2)
+    lower = (
+        u - far - reach(geoms, geom_R, x, opposite(ex)),
+        v - far - reach(geoms, geom_R, x, opposite(ey)),
+        w - far - reach(geoms, geom_R, x, opposite(ez)),
+    )
+    upper = (
+        u + far + reach(geoms, geom_R, x, ex),
+        v + far + reach(geoms, geom_R, x, ey),
+        w + far + reach(geoms, geom_R, x, ez),
+    )
+    return lower, upper
+
+
+@kernel
+def plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, work, count):
+    """Points of X and the plane of a triangle that are over triangles of that plane, also where their way ends."""
+    n, a = plane_of(geoms, geom_R, geom_p, y, triangle)
+    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
+    lowest = height - reach(geoms, geom_R, x, opposite(n))
+    if height < 0.0 or lowest > far or lowest < -deepest_of(geoms, x, y, work):
+        return count
+    set_frame(geom_R, y, n, a, work.frame)
+    points, ids, patch = work.points, work.ids, geoms.patch[triangle]
+    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    approach = -vector_dot(n, way)
+    for k in range(face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)):
+        gap, p = points[k, 3], vector(points, k)
+        play = play_at(gap, tol, work)
+        if gap > lowest + far or not is_over_plane(
+            geoms, geom_R, geom_p, y, patch, vector_sum(p, -0.5 * gap, n), play, near, work
+        ):
+            continue
+        if gap > tol:
+            later = vector_sum(vector_sum(p, -0.5 * gap, n), gap / approach if approach > gap else 1.0, way)
+            if not is_over_plane(geoms, geom_R, geom_p, y, patch, later, play, near, work):
+                continue
+        count = add_field_point(work, count, p, gap, n, OF_PLANE, patch, ids[k], tol)
+    return count
+
+
+@kernel
+def is_over_plane(geoms, geom_R, geom_p, y, patch, p, play, near, work):
+    """Whether a world point lies over a near triangle of a plane, and not at a ridge: that has a rule of its own."""
+    a, inside = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))), TOUCHES * geoms.unit[0]
+    for i in range(near):
+        triangle = work.mesh.near[i]
+        if geoms.patch[triangle] != patch:
+            continue
+        e0, e1, e2 = edge_heights(geoms, y, triangle, a)
+        if (
+            e0 > (inside if geoms.mesh.border[triangle, 0] >= 0 else -play)
+            and e1 > (inside if geoms.mesh.border[triangle, 1] >= 0 else -play)
+            and e2 > (inside if geoms.mesh.border[triangle, 2] >= 0 else -play)
+        ):
+            return True
+    return False
+
+
+@kernel
+def ridge_points(geoms, geom_R, geom_p, x, y, ridge, far, tol, work, count):
+    """Points of X and a ridge."""
+    mesh = geoms.mesh
+    a = mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[ridge, 0])
+    b = mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[ridge, 1])
+    u, length = unit_of(vector_sum(b, -1.0, a))
+    n, m = side_of(geoms, geom_R, y, ridge, 0), side_of(geoms, geom_R, y, ridge, 1)
+    if (
+        gap_from(geoms, geom_R, geom_p, x, a, n) > far
+        or gap_from(geoms, geom_R, geom_p, x, a, m) > far
+        or gap_from(geoms, geom_R, geom_p, x, b, u) > far
+        or gap_from(geoms, geom_R, geom_p, x, a, opposite(u)) > far
+    ):
+        return count
+    t = opposite(side_of(geoms, geom_R, y, ridge, 2))
+    angle = abs(math.atan2(vector_dot(m, t), vector_dot(m, n)))
+    slack = slack_of(geoms, x)
+    parts = 2 if angle > WIDE else 1
+    for part in range(parts):
+        low = -slack if part == 0 else 0.5 * angle
+        high = angle + slack if part == parts - 1 else 0.5 * angle
+        found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, low, high)
+        if not found:
+            continue
+        leans = theta < 0.0 or theta > angle
+        theta = min(angle, max(0.0, theta))
+        d = vector_sum(vector_sum(ZERO, math.cos(theta), n), math.sin(theta), t)
+        if vector_dot(d, vector_sum(vector(geom_p, x), -1.0, a)) < 0.0:
+            continue
+        ends = mesh.goes_on[ridge] & 1 != 0, mesh.goes_on[ridge] & 2 != 0
+        rests = False
+        if has_faces(geoms, x):
+            count, rests = flush_points(geoms, geom_R, geom_p, x, a, b, ends, d, ridge, far, tol, work, count)
+        if not (rests or leans):
+            count = crossing_points(geoms, geom_R, geom_p, x, (a, u), length, ends, d, ridge, far, tol, work, count)
+    return count
+
+
+@kernel
+def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
+    """The point of X and a peak, if no neighbour rises above it along their normal."""
+    p = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.peak[peak])
+    c, distance = unit_of(vector_sum(vector(geom_p, x), -1.0, p))
+    if distance > 0.0 and distance - reach(geoms, geom_R, x, opposite(c)) > far:
+        return count
+    gap, n = point_gap(geoms, geom_R, geom_p, x, p)
+    n = opposite(n)
+    if (
+        gap > far or vector_dot(n, c) <= 0.0
+        or not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x))
+    ):  # fmt: skip
+        return count
+    return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, peak, 0, tol)
+
+
+@kernel
+def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
+    """One point for a shape whose origin is inside of a closed mesh: out along the normal of the nearest triangle."""
+    a = into_body(geom_R, y, between(geom_p, x, geom_p, y))
+    if not is_inside(geoms, y, a, work):
+        return 0
+    least, chosen = np.inf, -1
+    for triangle in range(geoms.first_face[y], geoms.first_face[y + 1]):
+        n = vector(geoms.faces, triangle)
+        height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
+        if -least < height and height < 0.0:
+            e0, e1, e2 = edge_heights(geoms, y, triangle, vector_sum(a, -height, n))
+            if min(e0, e1, e2) >= -tol:
+                least, chosen = -height, triangle
+    if chosen < 0:
+        return 0
+    n, _ = plane_of(geoms, geom_R, geom_p, y, chosen)
+    gap = -least - reach(geoms, geom_R, x, opposite(n))
+    p = vector_sum(vector(geom_p, x), 0.5 * gap + least, n)
+    return add_field_point(work, 0, p, gap, n, SUNK, geoms.patch[chosen], 0, tol)
+
+
+@kernel
+def is_inside(geoms, y, a, work):
+    """Whether a point in the axes of a closed mesh is inside: a ray along z from beside it meets an odd number.
+
+    Straight from the point it would go along edges of meshes that are symmetric.
+    """
+    half, crossings = vector(geoms.size, y), 0
+    a = a[0] + BESIDE * half[0], a[1] + 0.7 * BESIDE * half[1], a[2]
+    top = a[0], a[1], geoms.mesh.box[geoms.mesh.first_node[y], 1, 2]
+    for i in range(near_triangles(geoms, y, a, top, work)):
+        triangle = work.mesh.near[i]
+        n = vector(geoms.faces, triangle)
+        height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
+        if n[2] != 0.0 and -height / n[2] > 0.0:
+            e0, e1, e2 = edge_heights(geoms, y, triangle, (a[0], a[1], a[2] - height / n[2]))
+            crossings += min(e0, e1, e2) > 0.0
+    return crossings % 2 == 1
+
+
+@kernel
+def plane_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
+    """Points of a half-space X and the peaks of a mesh Y, in ``work.field``; returns their number."""
+    up, tol = body_axis(geom_R, x, 2), TOUCHES * geoms.unit[0]
+    a, d = into_body(geom_R, y, between(geom_p, x, geom_p, y)), into_body(geom_R, y, up)
+    mesh, stack, top, count = geoms.mesh, work.mesh.stack, 1, 0
+    stack[0] = mesh.first_node[y]
+    while top > 0:
+        top -= 1
+        node, low = stack[top], 0.0
+        for i in range(3):
+            low += d[i] * (mesh.box[node, 0 if d[i] > 0.0 else 1, i] - a[i])
+        if low > far:
+            continue
+        if mesh.child[node, 0] >= 0:
+            stack[top], stack[top + 1] = mesh.child[node, 0], mesh.child[node, 1]
+            top += 2
+            continue
+        for k in range(mesh.child[node, 1]):
+            triangle = mesh.order[-1 - mesh.child[node, 0] + k]
+            for peak in range(mesh.first_peak[triangle], mesh.first_peak[triangle + 1]):
+                p = mesh_point(geoms, geom_R, geom_p, y, mesh.peak[peak])
+                gap = vector_dot(up, vector_sum(p, -1.0, vector(geom_p, x)))
+                if gap <= far:
+                    p = vector_sum(p, -0.5 * gap, up)
+                    count = add_field_point(work, count, p, gap, opposite(up), OF_PEAK, peak, 0, tol)
+        if 2 * count > work.field.points.shape[0]:
+            count = lowest_points(work, count, tol)
+    return lowest_points(work, count, tol)
+
+
+@kernel
+def lowest_points(work, count, tol):
+    """At most four points of a half-space; returns their number."""
+    field, size = work.field, 0
+    while count > 4:
+        size = min(count, work.points.shape[0])
+        for k in range(size):
+            for c in range(4):
+                work.points[k, c] = field.points[count - size + k, c]
+            work.ids[k] = field.ids[count - size + k]
+        size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), tol)
+        count -= min(count, work.points.shape[0])
+        for k in range(size):
+            for c in range(4):
+                field.points[count + k, c] = work.points[k, c]
+            field.ids[count + k] = work.ids[k]
+        count += size
+    return count
+

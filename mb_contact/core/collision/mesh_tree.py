@@ -1,0 +1,190 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which triangles of a mesh are near: its tree of boxes; and what is told of a triangle, a ridge, a vertex.
+
+A *ridge* is an edge from which the triangles on both sides fall off, or the border of a sheet: contacts at it may have
+the normals between those of its sides.  A *peak* is a vertex; it may have those normals along which no neighbour
+rises above it.  Edges within a plane, or from which a side rises, have none.
+"""
+
+import math
+
+from mb_contact.core.collision.shapes import into_body, out_of_body, place
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+
+TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
+SHEET = 2  #: of ``Meshes.sided``
+DEEPEST = 0.5  #: part of the smallest half width up to which closed meshes may be penetrated at a feature,
+SHALLOW = 1e-6  #: and depth up to which sheets may, which have no inside [m]
+
+
+@kernel
+def near_triangles(geoms, y, lower, upper, work):
+    """Triangles of mesh y whose leaves meet a box in the mesh's axes, to ``work.mesh.near``; returns their number."""
+    mesh, stack, near = geoms.mesh, work.mesh.stack, work.mesh.near
+    box, child = mesh.box, mesh.child
+    count, top = 0, 1
+    stack[0] = mesh.first_node[y]
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        outside = False
+        for i in range(3):
+            outside = outside or box[node, 0, i] > upper[i] or box[node, 1, i] < lower[i]
+        if outside:
+            continue
+        if child[node, 0] < 0:
+            for k in range(child[node, 1]):
+                near[count] = mesh.order[-1 - child[node, 0] + k]
+                count += 1
+        else:
+            stack[top], stack[top + 1] = child[node, 0], child[node, 1]
+            top += 2
+    return count
+
+
+@kernel
+def node_box(geoms, node):
+    """(middle, half extents) of the box of a node, in the mesh's axes."""
+    lower, upper = vector(geoms.mesh.box[node], 0), vector(geoms.mesh.box[node], 1)
+    half = vector_sum(ZERO, 0.5, vector_sum(upper, -1.0, lower))
+    return vector_sum(lower, 1.0, half), half
+
+
+@kernel
+def mesh_point(geoms, geom_R, geom_p, y, v):
+    """World position of a vertex of a mesh."""
+    return place(geom_R, geom_p, y, vector(geoms.vertices, v))
+
+
+@kernel
+def corner_of(geoms, y, triangle, k):
+    """Vertex at corner k of a triangle."""
+    return geoms.first_vertex[y] + geoms.corners[geoms.first_corner[triangle] + k]
+
+
+@kernel
+def plane_of(geoms, geom_R, geom_p, y, triangle):
+    """Outward normal of a triangle's plane and a point of it, world; the same for all triangles of a patch."""
+    first = geoms.first_face[y] + geoms.patch[triangle]
+    return (
+        out_of_body(geom_R, y, vector(geoms.faces, triangle)),
+        mesh_point(geoms, geom_R, geom_p, y, corner_of(geoms, y, first, 0)),
+    )
+
+
+@kernel
+def side_of(geoms, geom_R, y, ridge, k):
+    """World vector k of a ridge: normals of its sides (0, 1), directions into them (2, 3)."""
+    return out_of_body(geom_R, y, vector(geoms.mesh.sides[ridge], k))
+
+
+@kernel
+def is_normal_of_ridge(geoms, geom_R, y, ridge, n, slack):
+    """Whether n, across the ridge, is between the normals of its sides, but for an angle ``slack`` [rad]."""
+    return (
+        vector_dot(n, side_of(geoms, geom_R, y, ridge, 2)) <= slack
+        and vector_dot(n, side_of(geoms, geom_R, y, ridge, 3)) <= slack
+    )
+
+
+@kernel
+def is_normal_of_peak(geoms, geom_R, y, peak, n, slack):
+    """Whether no neighbour rises above a peak along n by more than an angle [rad]."""
+    a, mesh = into_body(geom_R, y, n), geoms.mesh
+    v = mesh.peak[peak]
+    for k in range(mesh.first_beside[peak], mesh.first_beside[peak + 1]):
+        d = between(geoms.vertices, mesh.beside[k], geoms.vertices, v)
+        if vector_dot(a, d) > slack * math.sqrt(vector_dot(d, d)):
+            return False
+    return True
+
+
+@kernel
+def edge_heights(geoms, y, triangle, a):
+    """How far a point of the triangle's plane, in the mesh's axes, is inside of each of its three edges [m]."""
+    n = vector(geoms.faces, triangle)
+    p = vector(geoms.vertices, corner_of(geoms, y, triangle, 0))
+    q = vector(geoms.vertices, corner_of(geoms, y, triangle, 1))
+    r = vector(geoms.vertices, corner_of(geoms, y, triangle, 2))
+    return _inside(n, p, q, a), _inside(n, q, r, a), _inside(n, r, p, a)
+
+
+@kernel
+def _inside(n, p, q, a):
+    """Distance of a from the line p q, positive at its left, seen against n."""
+    u = vector_sum(q, -1.0, p)
+    return vector_dot(vector_product(n, u), vector_sum(a, -1.0, p)) / math.sqrt(vector_dot(u, u))
+
+
+@kernel
+def play_at(gap, tol, work):
+    """How far beside a plane or a ridge that goes on in a hollow its point may lie [m].
+
+    On the way of a step an overlap puts it beside both sides of a hollow, by less than its depth.
+    """
+    return tol - gap if work.mesh.query[1] != 0 and gap < 0.0 else tol
+
+
+@kernel
+def is_blocked(geoms, geom_R, geom_p, y, p, q, count, work):
+    """Whether one of ``count`` near triangles of a mesh crosses the segment from p to q, world."""
+    a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
+    b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
+    d = vector_sum(b, -1.0, a)
+    for i in range(count):
+        triangle = work.mesh.near[i]
+        n = vector(geoms.faces, triangle)
+        v = vector(geoms.vertices, corner_of(geoms, y, triangle, 0))
+        start, along = vector_dot(n, vector_sum(a, -1.0, v)), vector_dot(n, d)
+        if start * (start + along) >= 0.0:
+            continue
+        c = vector_sum(a, -start / along, d)
+        e0, e1, e2 = edge_heights(geoms, y, triangle, c)
+        if min(e0, e1, e2) > 0.0:
+            return True
+    return False
+
+
+@kernel
+def least_width(geoms, g):
+    """Smallest half width of a shape, or of the box around it, that is not zero [m]."""
+    least = 0.0
+    for i in range(3):
+        width = geoms.size[g, i]
+        if width > 0.0 and (least == 0.0 or width < least):
+            least = width
+    return least
+
+
+@kernel
+def deepest_of(geoms, x, y, work):
+    """Depth up to which shape x may be in mesh y at a feature [m]."""
+    deepest = DEEPEST * min(least_width(geoms, x), least_width(geoms, y))
+    if work.mesh.query[1] != 0:
+        return min(deepest, work.mesh.limit[0] + SHALLOW * geoms.unit[0])
+    return SHALLOW * geoms.unit[0] if geoms.mesh.sided[y] == SHEET or geoms.mesh.sided[x] == SHEET else deepest
+
+
+@kernel
+def put_relative(geom_R, geom_p, x, y, work):
+    """Axes and origin of X in the axes of Y, to ``work.mesh.relative``."""
+    for k in range(3):
+        put_vector(work.mesh.relative, k, into_body(geom_R, y, (geom_R[x, 0, k], geom_R[x, 1, k], geom_R[x, 2, k])))
+    put_vector(work.mesh.relative, 3, into_body(geom_R, y, between(geom_p, x, geom_p, y)))
+
+
+@kernel
+def boxes_meet(geoms, at_x, at_y, far, work):
+    """Whether the boxes of two nodes, of X and of Y, may be within ``far``; that of X turned into the axes of Y."""
+    cx, hx = node_box(geoms, at_x)
+    cy, hy = node_box(geoms, at_y)
+    m = work.mesh.relative
+    for i in range(3):
+        c = m[3, i] + m[0, i] * cx[0] + m[1, i] * cx[1] + m[2, i] * cx[2] - cy[i]
+        h = abs(m[0, i]) * hx[0] + abs(m[1, i]) * hx[1] + abs(m[2, i]) * hx[2] + hy[i]
+        if abs(c) > h + far:
+            return False
+    return True

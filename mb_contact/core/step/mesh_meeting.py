@@ -1,0 +1,247 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who of the pairs with a triangle mesh meets in the step (``by_need.py``): found where the step ends.
+
+A mesh is not convex, so that no single direction tells that a pair is apart.  Its rows at the start of the step are
+those of features that touch, and of points over planes.  Along the solved motion both shapes are moved to the end of
+the step, and where features overlap there that did not at the start, back to when they touched: their contacts of that
+moment come in, moved back with each body, and the problem is solved again.  A row says where its points go in a
+straight line; what turning adds to that is measured where the step ends, and where features that touched end deeper
+than BENDS, it becomes part of their gap.
+"""
+
+import math
+
+from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.collision.meeting import at_start, place_pair, set_motion
+from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, TOUCHES, least_width
+from mb_contact.core.handle import DT
+from mb_contact.core.jit import INTEGER, kernel, on_demand
+from mb_contact.core.step.exchange import exchange, find_met
+from mb_contact.core.step.need import COUNT, MEAN, MET, MOST_ROUNDS, ROUND, STANDS, pose_of_shape, put_pair
+from mb_contact.core.step.pair_motion import end_of_step
+from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
+from mb_contact.types import OK, SHAPE_MESH
+
+OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
+CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
+BENDS = 5e-9  #: depth from which features that touched are corrected for what turning adds [m]
+STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
+SAMPLES = 32  #: most looks on the way of a fast body
+STEPS = 12  #: most steps back to the moment of touching
+
+
+@on_demand(INTEGER)
+def review_meshes(h):
+    """OK where the solved step brings no further features of meshes into each other; or as ``exchange``."""
+    need, b, pairs = h.need, h.buffers, h.geoms.pairs
+    changed = False
+    need.mesh_end[0], need.mesh_end[1] = math.inf, -1.0
+    end_of_step(h)
+    for i in range(b.found[NEAR]):
+        row = b.candidates[i]
+        x, y = pairs[row, 0], pairs[row, 1]
+        if max(h.geoms.kind[x], h.geoms.kind[y]) != SHAPE_MESH or b.resting[x] + b.resting[y] == 2:
+            continue
+        meets = _meets(h, row)
+        if need.info[ROUND] <= MOST_ROUNDS:
+            if meets:
+                changed = _comes_in(h, row) or changed
+            elif need.rule[MEAN] == 0.0:
+                changed = _bends(h, row) or changed
+    return exchange(h) if changed else OK
+
+
+@kernel
+def _meets(h, pair):
+    """Whether new features of a pair overlap on its way; then it is placed where they touch, ``need.found`` there."""
+    need, geoms, motion = h.need, h.geoms, h.need.motion
+    x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    for side in range(2):
+        pose_of_shape(geoms, need.kin, geoms.pairs[pair, side], need.poses)
+    set_motion(geoms, pair, h.buffers.geom_R, h.buffers.geom_p, need.poses, motion)
+    way = vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1))
+    far = math.sqrt(vector_dot(way, way)) + _turn_of(geoms, x, motion, 0) + _turn_of(geoms, y, motion, 1)
+    if far <= STILL * geoms.unit[0]:
+        for i in range(h.contacts.count[0]):
+            if h.contacts.pair[i] == pair:
+                _note_end(need, pair, h.contacts.gap[i])
+        need.found.count[0] = 0
+        return False
+    looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
+    for k in range(1, looks + 1):
+        worst = _look(h, pair, k / looks, 2.0 * far)
+        if k == looks:
+            for i in range(need.found.count[0]):
+                if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
+                    _note_end(need, pair, need.found.gap[i])
+        if worst >= 0:
+            _go_back(h, pair, k / looks, worst, 2.0 * far)
+            return True
+    return False
+
+
+@kernel
+def _turn_of(geoms, g, motion, side):
+    """How far the turn of a shape moves its points [m]."""
+    return math.sqrt(vector_dot(vector(motion.turn, side), vector(motion.turn, side))) * math.sqrt(
+        vector_dot(vector(geoms.size, g), vector(geoms.size, g))
+    )
+
+
+@kernel
+def _note_end(need, pair, gap):
+    """Keep the smallest gap of all pairs with meshes at the end of the step."""
+    if gap < need.mesh_end[0]:
+        need.mesh_end[0], need.mesh_end[1] = gap, pair
+
+
+@kernel
+def _look(h, pair, t, reach):
+    """The new contact of a pair that is deepest at t, of those not so deep at the start; -1 where none is.
+
+    All contacts are in ``need.found``.
+    """
+    need, found = h.need, h.need.found
+    place_pair(h.geoms, pair, need.motion, t, need.poses)
+    _build(h, pair, reach, 1)
+    worst, depth = -1, OVERLAPS * h.geoms.unit[0]
+    for i in range(found.count[0]):
+        if found.gap[i] < -depth and _is_new(h, pair, found.feature[i]) and _gap_at_start(h, i, t) >= (
+            -SHALLOW * h.geoms.unit[0]
+        ):
+            worst, depth = i, -found.gap[i]
+    return worst
+
+
+@kernel
+def _build(h, pair, reach, on_way):
+    """Contacts of a pair where it is placed, to ``need.found``.
+
+    On the way (1) sheets too may be entered deeply, from the side on which their features were.
+    """
+    b = h.need.poses
+    b.candidates[0], b.reach[0], b.work.mesh.query[1], b.work.mesh.limit[0] = pair, reach, on_way, reach
+    build_contacts(
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found
+    )
+    b.work.mesh.query[1] = 0
+
+
+@kernel
+def _bends(h, pair):
+    """Whether features that touch end in each other: how far from where their rows say is then part of their gaps."""
+    found, met, bends = h.need.found, h.need.met, False
+    if h.sol.solved[0] == 0:
+        return False
+    for i in range(found.count[0]):
+        if found.gap[i] >= -BENDS * h.geoms.unit[0]:
+            continue
+        for k in range(h.contacts.count[0]):
+            if h.contacts.pair[k] != pair or h.contacts.feature[k] != found.feature[i]:
+                continue
+            j = find_met(met, pair, found.feature[i])
+            start = met.gap[j] if j >= 0 else h.contacts.gap[k]
+            full = j < 0 and met.count[0] == met.gap.shape[0]
+            if start < -SHALLOW * h.geoms.unit[0] or h.sol.r[3 * k] <= 0.0 or full:
+                continue
+            if j < 0:
+                j = met.count[0]
+                met.count[0] = j + 1
+                met.pair[j], met.feature[j] = pair, found.feature[i]
+                put_vector(met.normal, j, vector(h.contacts.normal, k))
+                put_vector(met.point, j, vector(h.contacts.point, k))
+                put_vector(met.spread, j, vector(h.contacts.spread, k))
+            met.gap[j] = found.gap[i] - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k])
+            bends = True
+    if bends:
+        _decide(h, pair)
+    return bends
+
+
+@kernel
+def _is_new(h, pair, feature):
+    """Whether the step has no contact of these features."""
+    for i in range(h.contacts.count[0]):
+        if h.contacts.pair[i] == pair and h.contacts.feature[i] == feature:
+            return False
+    return True
+
+
+@kernel
+def _gap_at_start(h, i, t):
+    """Separation at the start, along its normal, of the points that are those of contact i of ``found`` at t [m]."""
+    found, motion = h.need.found, h.need.motion
+    n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
+    on_a = at_start(motion, 0, t, vector_sum(p, 0.5 * gap, n))
+    return vector_dot(n, vector_sum(on_a, -1.0, at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))))
+
+
+@kernel
+def _go_back(h, pair, t, worst, reach):
+    """From an overlap at t back to where the first of the new features touch; ``motion.time`` says when."""
+    need = h.need
+    low, high, deep = 0.0, t, -need.found.gap[worst]
+    for _ in range(STEPS):
+        if deep <= CLOSE * h.geoms.unit[0]:
+            break
+        start = max(_gap_at_start(h, worst, high), 0.0)
+        middle = high * start / (start + deep)
+        if not (middle > low and middle < high):
+            middle = 0.5 * (low + high)
+        found = _look(h, pair, middle, reach)
+        if found < 0:
+            low = middle
+            found = _look(h, pair, high, reach)
+            middle = 0.5 * (low + high)
+            closer = _look(h, pair, middle, reach)
+            if closer < 0:
+                low = middle
+                worst = _look(h, pair, high, reach)
+                continue
+            found = closer
+        worst, high, deep = found, middle, -need.found.gap[found]
+    _look(h, pair, high, reach)
+    _build(h, pair, reach, 0)
+    need.motion.time[0] = high
+
+
+@kernel
+def _comes_in(h, pair):
+    """Put the new contacts of a pair at the moment of touching to those of the step; whether there are any."""
+    need, found, met, t = h.need, h.need.found, h.need.met, h.need.motion.time[0]
+    came = False
+    for i in range(found.count[0]):
+        j, start = met.count[0], _gap_at_start(h, i, t)
+        if (
+            j == met.pair.shape[0] or found.gap[i] > TOUCHES * h.geoms.unit[0]
+            or start < -SHALLOW * h.geoms.unit[0] or not _is_new(h, pair, found.feature[i])
+        ):  # fmt: skip
+            continue
+        n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
+        on_a = at_start(need.motion, 0, t, vector_sum(p, 0.5 * gap, n))
+        on_b = at_start(need.motion, 1, t, vector_sum(p, -0.5 * gap, n))
+        met.pair[j], met.feature[j], met.gap[j] = pair, found.feature[i], start
+        put_vector(met.normal, j, n)
+        put_vector(met.point, j, vector_sum(on_b, 0.5, vector_sum(on_a, -1.0, on_b)))
+        put_vector(met.spread, j, (0.0, 0.0, 0.0))
+        met.count[0] = j + 1
+        came = True
+    if came:
+        _decide(h, pair)
+    return came
+
+
+@kernel
+def _decide(h, pair):
+    """The pair has contacts of a later moment beside its own."""
+    need = h.need
+    for k in range(need.info[COUNT]):
+        if need.pair[k] == pair:
+            need.verdict[k] = MET
+            return
+    put_pair(h, pair, MET, 0)
+    need.kind[need.info[COUNT] - 1], need.time[need.info[COUNT] - 1] = STANDS, need.motion.time[0]
+

@@ -1,0 +1,106 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a triangle mesh knows of itself, and what hulls and pieces say that they deviate from it."""
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.model.inertia import shell
+from mb_contact.model.meshes import convex_bodies
+from mb_contact.model.triangle_meshes import CLOSED, SHEET, triangle_mesh
+from scenes.mesh_bodies import bowl, circle, hollow_sphere, ring, sheet_of, wheel, write_obj
+
+
+def made(corners):
+    """A mesh of triangles (t, 3, 3)."""
+    return triangle_mesh(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3))
+
+
+def box():
+    """A cube of side 2 with a square bore of side 1."""
+    return wheel(np.sqrt(2.0) * circle(4, 0.5), np.sqrt(0.5), 2.0)
+
+
+def test_planes_ridges_and_peaks_of_a_box_with_a_bore():
+    body = made(box())
+    assert body.sided == CLOSED and body.volume == pytest.approx(8.0 - 2.0, rel=1e-12)
+    assert len(np.unique(body.patch)) == 10 and len(body.vertices) == 16
+    assert len(body.ridge) == 12 + 8  # the four upright edges of the bore are hollow
+    assert len(body.peak) == 16 and not body.goes_on.any()
+
+
+def test_a_divided_ridge_is_one():
+    points = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (2, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (2, 0, 1),
+                       (2, 1, 1), (0, 1, 1)], dtype=float)  # fmt: skip
+    faces = [(0, 4, 1), (4, 3, 1), (3, 2, 1), (5, 6, 9), (6, 8, 9), (6, 7, 8), (0, 1, 6), (0, 6, 5), (1, 2, 7),
+             (1, 7, 6), (2, 3, 8), (2, 8, 7), (3, 4, 9), (3, 9, 8), (4, 0, 5), (4, 5, 9)]  # fmt: skip
+    body = triangle_mesh(points, faces)
+    assert body.sided == CLOSED and len(np.unique(body.patch)) == 6 and len(body.peak) == 8
+    upper = [r for r, ends in enumerate(body.ridge.tolist()) if (body.vertices[ends][:, 1:] == [-0.5, 0.5]).all()]
+    assert sorted(body.goes_on[upper].tolist()) in ([1, 2], [1, 1], [2, 2])
+    middle = np.flatnonzero((body.vertices == [0.0, -0.5, 0.5]).all(axis=1))
+    assert not np.isin(middle, body.peak).any()
+
+
+@pytest.mark.parametrize("wind", [
+    lambda shells, half: shells, lambda shells, half: shells[:, ::-1],
+    lambda shells, half: np.concatenate([shells[:half, ::-1], shells[half:]]),
+    lambda shells, half: np.concatenate([shells[:1, ::-1], shells[1:]]),
+])  # fmt: skip
+def test_a_cavity_is_one_however_it_is_wound(wind):
+    shells = hollow_sphere(0.05, 0.06, 9, 16)
+    body = made(wind(shells, len(shells) // 2))
+    assert body.sided == CLOSED
+    assert body.volume == pytest.approx(made(shells).volume, rel=1e-12) and 3.5e-4 < body.volume < 3.6e-4
+
+
+def test_a_sheet_has_every_triangle_twice():
+    x, y = np.meshgrid([-1.0, 1.0], [-2.0, 2.0])
+    sheet = made(sheet_of(np.stack([x, y, np.zeros((2, 2))], axis=2)))
+    assert sheet.sided == SHEET and len(sheet.triangles) == 4 and len(sheet.ridge) == 4 and len(sheet.peak) == 4
+    assert sorted(sheet.faces[:, 2].tolist()) == [-1.0, -1.0, 1.0, 1.0] and sheet.half[2] == 0.0
+    assert np.allclose(np.diag(shell(sheet.vertices[sheet.triangles], 12.0).inertia), [16.0, 4.0, 20.0])
+
+
+def test_the_tree_of_boxes_holds_every_triangle_once():
+    body = made(bowl(0.05, 0.005, 7, 24))
+    leaves = body.child[body.child[:, 0] < 0]
+    assert sorted(body.order.tolist()) == list(range(len(body.triangles))) and leaves[:, 1].sum() == len(body.order)
+    for (lower, upper), (first, count) in zip(body.box, body.child):
+        if first < 0:
+            corners = body.vertices[body.triangles[body.order[-1 - first : -1 - first + count]]].reshape(-1, 3)
+            assert (corners >= lower).all() and (corners <= upper).all()
+
+
+@pytest.mark.parametrize(("corners", "gap"), [
+    (ring(0.01, 0.02, 0.03, 4, 0.5), 0.01 * np.sqrt(0.5)), (box(), np.sqrt(0.5) * np.sqrt(0.5)),
+], ids=["ring", "bore"])  # fmt: skip
+def test_a_hull_tells_how_far_it_is_from_its_mesh(tmp_path, monkeypatch, corners, gap):
+    monkeypatch.setenv("MB_CONTACT_CACHE_DIR", str(tmp_path))
+    file = write_obj(tmp_path / "mesh.obj", corners)
+    (hull,) = convex_bodies(file)
+    body = made(corners)
+    whole = np.ptp(body.vertices, axis=0).prod()
+    assert hull.gap == pytest.approx(gap, rel=0.03) and hull.excess == pytest.approx(whole - body.volume, rel=1e-9)
+    again = convex_bodies(file)[0]
+    assert (again.gap, again.excess) == (hull.gap, hull.excess)
+
+
+def test_a_scene_tells_what_a_hull_closes(tmp_path):
+    file = write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
+    primitive = mb.model.Primitive("bowl", "mesh", mesh=str(file), base="free", mass=0.2)
+    (warning,) = mb.build_world(mb.Scene(primitives=(primitive,))).warnings
+    assert "primitives[0] (bowl): its convex hull is up to 49" in warning and "collision_meshes: mesh" in warning
+    exact = mb.model.Primitive("bowl", "mesh", mesh=str(file), base="free", mass=0.2, collision_meshes="mesh")
+    assert mb.build_world(mb.Scene(primitives=(exact,))).warnings == ()
+
+
+@pytest.mark.slow
+def test_pieces_are_cut_finer_down_to_a_tolerance(tmp_path, monkeypatch):
+    pytest.importorskip("vhacdx")
+    monkeypatch.setenv("MB_CONTACT_CACHE_DIR", str(tmp_path))
+    file = write_obj(tmp_path / "box.obj", box())
+    pieces = convex_bodies(file, method="convex_pieces", tolerance=0.2)
+    assert len(pieces) > 1 and pieces[0].gap <= 0.2

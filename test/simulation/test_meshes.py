@@ -1,0 +1,210 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Concave bodies as they are: what rests in, hangs on and passes through triangle meshes, in closed form."""
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from scenes.mesh_bodies import (
+    bowl,
+    circle,
+    hollow_sphere,
+    revolved,
+    ring,
+    sheet_of,
+    threaded,
+    tube,
+    wheel,
+    write_obj,
+)
+
+Pose, Primitive = mb.model.Pose, mb.model.Primitive
+G, DT, DEEPEST = 9.81, 1e-3, 1e-8
+
+
+def mesh(folder, name, corners, at=(0.0, 0.0, 0.0), mass=None, rpy=(0.0, 0.0, 0.0), **more):
+    """A mesh as it is, welded or of a mass."""
+    file = write_obj(folder / f"{name}.obj", corners)
+    base = "weld" if mass is None else "free"
+    return Primitive(
+        name, "mesh", base=base, mass=mass, mesh=str(file), pose=Pose(at, rpy), collision_meshes="mesh", **more
+    )
+
+
+def free(name, shape, size, at, mass=0.1):
+    """A free primitive."""
+    return Primitive(name, shape, size, base="free", mass=mass, pose=Pose(at))
+
+
+def run(primitives, steps, ground=None, **more):
+    """A simulator behind so many steps, each of them solved, none deep or with more energy than the last one."""
+    ground = None if ground is None else mb.model.Ground(height=ground)
+    sim = mb.Simulator(mb.Scene(primitives=tuple(primitives), ground=ground, **more))
+    energy = np.inf
+    for _ in range(steps):
+        certificate = sim.step().certificate
+        assert certificate.solver != "over_budget" and certificate.end_gap >= -DEEPEST
+        assert certificate.energy <= energy + 1e-9
+        energy = certificate.energy
+    return sim
+
+
+def fallen(steps):
+    """How far the steps of a free fall from rest lead [m]."""
+    return 0.5 * G * DT**2 * steps * (steps + 1)
+
+
+def height_over_pole(radius, steps, sides):
+    """Distance from the pole, over the distance from its faces, of a point on the axis of a sphere of triangles."""
+    low = np.deg2rad(-90.0 + 180.0 / (steps - 1))
+    rim = radius * np.array([[np.cos(low), 0.0, np.sin(low)], [
+        np.cos(low) * np.cos(2 * np.pi / sides), np.cos(low) * np.sin(2 * np.pi / sides), np.sin(low)]])  # fmt: skip
+    n = np.cross(rim[0] + [0, 0, radius], rim[1] + [0, 0, radius])
+    return np.linalg.norm(n) / abs(n[2])
+
+
+@pytest.mark.parametrize("hollow", [True, False], ids=["hollow_sphere", "bowl"])
+def test_a_ball_rests_at_the_bottom(tmp_path, hollow):
+    shell = hollow_sphere(0.05, 0.06, 9, 16) if hollow else bowl(0.05, 0.005, 5, 16)
+    sim = run([mesh(tmp_path, "shell", shell), free("ball", "sphere", (0.02,), (0.0, 0.0, 0.0))], 150)
+    wanted = -0.05 + 0.02 * height_over_pole(0.05, 9, 16)
+    assert np.allclose(sim.q[:3], [0.0, 0.0, wanted], atol=1e-9) and np.abs(sim.v).max() < 1e-9
+
+
+def test_a_ball_rolls_in_a_hollow_sphere(tmp_path):
+    ball = free("ball", "sphere", (0.02,), (0.01, 0.003, 0.0))
+    sim = run([mesh(tmp_path, "shell", hollow_sphere(0.05, 0.06, 9, 16)), ball], 300)
+    assert np.linalg.norm(sim.q[:3]) <= 0.03 + 1e-9
+
+
+def test_a_ring_falls_along_its_peg(tmp_path):
+    scene = [
+        mesh(tmp_path, "ring", ring(0.0202, 0.03, 0.01, 32), (0.0, 0.0, 0.08), 0.2),
+        Primitive("peg", "cylinder", (0.02, 0.1)),
+    ]
+    sim = run(scene, 120, ground=-0.05)
+    assert np.allclose(sim.q[:3], [0.0, 0.0, 0.08 - fallen(120)], atol=1e-12)
+    for _ in range(80):
+        sim.step()
+    assert np.allclose(sim.q[:3], [0.0, 0.0, -0.045], atol=1e-9)
+
+
+def test_a_ring_hangs_on_a_bar(tmp_path):
+    path = 0.03 * np.stack([circle(24)[:, 0], np.zeros(24), circle(24)[:, 1]], axis=1)
+    bar = Primitive("bar", "cylinder", (0.01, 0.2), pose=Pose(rpy=(0.5 * np.pi, 0.0, 0.0)))
+    sim = run([mesh(tmp_path, "ring", tube(path, 0.005, 8, True), mass=0.2), bar], 300)
+    wanted = 0.01 / np.cos(np.pi / 24) - 0.025  # in the hollow between two edges
+    assert np.allclose(sim.q[:3], [0.0, 0.0, wanted], atol=1e-9)
+
+
+def u_bar():
+    """A half ring of 3 cm with two arms that point up."""
+    angle = np.linspace(0.0, np.pi, 13)
+    arc = -0.03 * np.stack([np.cos(angle), np.zeros(13), np.sin(angle)], axis=1)
+    return tube([(-0.03, 0.0, 0.05), *arc, (0.03, 0.0, 0.05)], 0.005, 8)
+
+
+def test_one_u_hangs_in_another(tmp_path):
+    lower = mesh(tmp_path, "lower", u_bar(), mass=0.2, rpy=(np.pi, 0.0, 0.0))
+    sim = run([mesh(tmp_path, "upper", u_bar(), rpy=(0.0, 0.0, 0.5 * np.pi)), lower], 300)
+    assert np.allclose(sim.q[:3], [0.0, 0.0, -0.05], atol=1e-9)
+
+
+@pytest.mark.parametrize("is_mesh", [False, True], ids=["primitive", "mesh"])
+def test_a_peg_falls_through_a_hole_of_20_micrometres(tmp_path, is_mesh):
+    if is_mesh:
+        hole = 0.01002
+        peg = mesh(tmp_path, "peg", revolved([(0.004, -0.02), (0.01, -0.02), (0.01, 0.02), (0.004, 0.02)], 32),
+                   (0.0, 0.0, 0.035), 0.1)  # fmt: skip
+    else:
+        hole, peg = 0.01002 / np.cos(np.pi / 32), free("peg", "cylinder", (0.01, 0.04), (0.0, 0.0, 0.035))
+    sim = run([mesh(tmp_path, "plate", ring(hole, 0.03, 0.02, 32)), peg], 150)
+    assert np.allclose(sim.q[:3], [0.0, 0.0, 0.035 - fallen(150)], atol=1e-12)
+
+
+def test_boxes_as_meshes_stack_like_boxes(tmp_path):
+    box = wheel(0.02 * np.sqrt(2.0) * circle(4, 0.5), 0.004, 0.04)
+    scene = [mesh(tmp_path, f"box{i}", box, (0.0, 0.0, 0.0201 + 0.0403 * i), 0.2) for i in range(2)]
+    sim = run(scene, 200, ground=0.0)
+    assert np.allclose(sim.q[[2, 9]], [0.02, 0.06], atol=1e-9) and np.abs(sim.v).max() < 1e-9
+
+
+def test_flush_meshes_catch_nothing(tmp_path):
+    tile = wheel(0.1 * np.sqrt(2.0) * circle(4, 0.5), 0.01, 0.04)
+    slab = wheel(0.02 * np.sqrt(2.0) * circle(4, 0.5), 0.004, 0.02)
+    smooth = {"ice": mb.model.Material(friction=0.0)}
+    for name, slider in (
+        ("mesh", mesh(tmp_path, "slab", slab, (0.05, 0.0, 0.03), 0.2, material="ice",
+                      velocity=mb.model.Velocity(linear=(0.5, 0.0, 0.0)))),
+        ("box", Primitive("slab", "box", (0.04, 0.04, 0.02), base="free", mass=0.2, pose=Pose((0.05, 0.0, 0.03)),
+                          material="ice", velocity=mb.model.Velocity(linear=(0.5, 0.0, 0.0)))),
+    ):  # fmt: skip
+        tiles = [mesh(tmp_path, f"tile{i}", tile, (0.2 * i, 0.0, 0.0), material="ice") for i in range(2)]
+        sim = run([*tiles, slider], 300, materials=smooth)
+        assert np.allclose(sim.q[:3], [0.2, 0.0, 0.03], atol=1e-8), name
+        assert np.allclose(sim.v, [0.0, 0.0, 0.0, 0.5, 0.0, 0.0], atol=1e-7), name
+
+
+def test_a_sheet_has_two_sides_and_no_thickness(tmp_path):
+    x, y = np.meshgrid([-0.1, 0.1], [-0.1, 0.1])
+    sheet = sheet_of(np.stack([x, y, np.zeros((2, 2))], axis=2))
+    sim = run([mesh(tmp_path, "sheet", sheet), free("ball", "sphere", (0.02,), (0.03, 0.0, 0.05))], 200)
+    assert sim.q[2] == pytest.approx(0.02, abs=1e-9)
+    up = run([mesh(tmp_path, "sheet", sheet), free("ball", "sphere", (0.02,), (0.03, 0.0, -0.05))], 200,
+             gravity=(0.0, 0.0, G))  # fmt: skip
+    assert up.q[2] == pytest.approx(-0.02, abs=1e-9)
+    fast = Primitive("ball", "sphere", (0.02,), base="free", mass=0.1, pose=Pose((0.03, 0.0, 0.5)),
+                     velocity=mb.model.Velocity(linear=(0.0, 0.0, -80.0)))  # fmt: skip
+    assert run([mesh(tmp_path, "sheet", sheet), fast], 20).q[2] == pytest.approx(0.02, abs=1e-7)
+
+
+def test_both_engines_have_the_same_contacts(tmp_path):
+    scene = [mesh(tmp_path, "bowl", bowl(0.05, 0.005, 5, 16), (0.0, 0.0, 0.06), 0.2),
+             free("ball", "sphere", (0.02,), (0.01, 0.0, 0.06))]  # fmt: skip
+    states = [run(scene, 100, ground=0.0, collision_engine=engine).q for engine in ("coal", "fcl")]
+    assert np.array_equal(*states)
+
+
+def test_overlaps_at_the_start_are_told_and_pushed_out(tmp_path):
+    block = wheel(0.1 * np.sqrt(2.0) * circle(4, 0.5), 0.01, 0.1)
+    scene = mb.Scene(primitives=(
+        mesh(tmp_path, "block", block), free("ball", "sphere", (0.02,), (0.06, 0.0, 0.062)),
+    ))  # fmt: skip
+    (found,) = mb.simulation.initial_penetrations(mb.build_world(scene))
+    assert found[:2] == ("ball", "block") and found[2] == pytest.approx(0.008, abs=1e-12)
+    sim = mb.Simulator(scene)
+    for _ in range(400):
+        sim.step()
+    assert sim.q[2] == pytest.approx(0.07, abs=1e-5) and abs(sim.q[0] - 0.06) < 1e-9
+
+
+THREAD = np.array([(0.05, 0.0033), (0.35, 0.004), (0.55, 0.004), (0.85, 0.0033)])
+NUT = np.array([(0.0, 0.0034), (0.3, 0.0041), (0.6, 0.0041), (0.9, 0.0034)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("friction", [0.0, 0.2])
+def test_a_nut_on_its_bolt(tmp_path, friction):
+    """M8: a turn leads 1.25 mm; friction above the tangent of the lead angle, 0.05, holds it."""
+    bolt = threaded([(t, 0.001) for t, _ in THREAD], THREAD, 10, 0.00125, 24)
+    nut = threaded(NUT, [(t, 0.0065) for t, _ in NUT], 3, 0.00125, 24)
+    scene = [mesh(tmp_path, "bolt", bolt, material="steel"),
+             mesh(tmp_path, "nut", nut, (0.0, 0.0, 0.005), 0.01, material="steel")]  # fmt: skip
+    steel = {"steel": mb.model.Material(friction=friction)}
+    sim = run(scene, 150, materials=steel)
+    z, turn = sim.q[2], _turn(sim.q)
+    for _ in range(250):
+        assert sim.step().certificate.end_gap >= -DEEPEST
+    if friction > 0.0:
+        assert sim.q[2] == pytest.approx(z, abs=1e-9) and np.abs(sim.v).max() < 1e-9
+    else:
+        turned = _turn(sim.q) - turn
+        assert turned < -1.5 and sim.q[2] - z == pytest.approx(0.00125 * turned / (2.0 * np.pi), abs=2e-5)
+
+
+def _turn(q):
+    """Angle about z of a body that has turned about it alone [rad]."""
+    return 2.0 * np.arctan2(q[5], q[6])
+
