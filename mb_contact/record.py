@@ -247,19 +247,22 @@ class LiveState(State):
             given, values, index = values, np.array(self), slice(None) if whole else index
             values[index], index = given, slice(None)
         fixed, contacts = self._layout.split(values)
-        self._check(fixed, contacts)
-        if self._layout.room(contacts) > self._layout.room(self._vectors()[1]):
-            self._owner.make_room_for(self._layout.room(contacts))
+        most = self._most_contacts(fixed, contacts)
+        if most > self._layout.room(self._vectors()[1]):
+            self._owner.make_room_for(most)
         mine = self._vectors()
         mine[0][index], mine[1][index] = fixed, self._layout.fitted(contacts, self._layout.room(mine[1]))
         self._owner.state_written(index)
 
-    def _check(self, fixed, contacts):
-        """InputError where numbers cannot be those of a state: kernels would look beside their arrays."""
-        count, pair = (self._layout.array(name, fixed, contacts) for name in ("count", "pair"))
-        counts = count.min(initial=0) >= 0 and count.max(initial=0) <= self._layout.room(contacts)
+    def _most_contacts(self, fixed, contacts):
+        """How many a state has; InputError where numbers are those of none: kernels would look beside their arrays."""
+        names = "count", "sleep_count", "pair"
+        count, asleep, pair = (self._layout.array(name, fixed, contacts) for name in names)
+        most = max(count.max(initial=0), asleep.max(initial=0))
+        counts = min(count.min(initial=0), asleep.min(initial=0)) >= 0 and most <= self._layout.room(contacts)
         if not (counts and pair.min(initial=0) >= 0 and pair.max(initial=0) < max(self._pairs, 1)):
             raise InputError("these numbers are no state of this scene; take one from state or save")
+        return int(most)
 
     def _translated(self, state):
         """The vector of a State here: of another kind of simulator it has the parts of the same names."""
