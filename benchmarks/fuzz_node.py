@@ -145,7 +145,7 @@ class Attacker:
     def changed(self, name, kind, count):
         """Write so many true requests with hostile values and some of their bytes changed, as far as they fit."""
         from mb_contact.errors import CommunicationError
-        from mb_contact.ros.embedded import dds_raw
+        from mb_contact.ros.embedded.dds import raw as dds_raw
         from mb_contact.ros.embedded.messages import serialize
         from mb_contact.ros.embedded.services import pack
 

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import pytest
 
-import mb_contact.ros.embedded.rtps_wire as wire
+import mb_contact.ros.embedded.dds.rtps_wire as wire
 import ros.contract as contract
-from mb_contact.ros.embedded.rtps import Participant
+from mb_contact.ros.embedded.dds.rtps import Participant
 from mb_contact.ros.looks import LOOK_SECONDS
 from paths import ROOT
 from ros.asking import set_parameters
