@@ -19,6 +19,7 @@ INTERRUPTED = 130
 PACKAGES = ("--package-path", {"action": "append", "default": [], "metavar": "DIR",
                                "help": "folder of ROS packages, for package:// and xacro's $(find); again for more"})
 BACKENDS = ("auto", "rclpy", "embedded")
+WIRES = ("auto", "dds", "zenoh")
 
 
 class _Parser(argparse.ArgumentParser):
