@@ -44,7 +44,7 @@ class Waiter:
         self.sources: list[Any] = []
         self._order = itertools.count()
         self._attached = threading.Lock()
-        self._alone = cores() < 2  # who looks would keep the core from who answers
+        self._alone = cores() < 2 or not waitset.looks  # who looks would keep the core from who answers
         self._quick, self._rests, self._resting = False, 0, 0
 
     def attach(self, source: Any) -> None:

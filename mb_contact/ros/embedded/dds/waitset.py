@@ -24,6 +24,8 @@ class WaitSet:
     participant : cyclonedds.domain.DomainParticipant
     """
 
+    looks = True  #: a thread that sleeps is woken later than one that looks finds what has come
+
     def __init__(self, participant: Any) -> None:
         self._waitset, self._guard = DdsWaitSet(participant), GuardCondition(participant)
         self._attached = threading.Lock()

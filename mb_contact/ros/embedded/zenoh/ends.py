@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +23,7 @@ _NO_SENDER = bytes(16)
 
 
 class End:
-    """One endpoint of a node: its key expression, its token, and what waits in it.
+    """One endpoint of a node: its key expression, its token, and what of Zenoh it has.
 
     Parameters
     ----------
@@ -34,36 +34,44 @@ class End:
         Absolute.
     type_name, type_hash : str
     qos : QoS
+
+    Attributes
+    ----------
+    inbox : str or bytes
+        What tells that something which comes in is for this end.
+    entity : object or None
+        That of Zenoh, while the end is on the graph.
     """
 
-    queue: Any = ()
-    tells: Callable[[], Any] = staticmethod(lambda: None)  #: of something in the queue
-
     def __init__(self, link: Any, kind: str, name: str, type_name: str, type_hash: str, qos: Any) -> None:
-        self._graph, self._about = link.context.graph, (name, type_name, type_hash)
+        self._session, self._graph, self.qos = link.context.session, link.context.graph, qos
+        self._about = name, type_name, type_hash
         self.key = keys.key_expression(link.context.domain_id, name, type_name, type_hash)
         about = name, keys.wire_type(type_name), type_hash, keys.qos_text(qos)
-        token = link.place.token(link.context.number(), kind, *about)
-        self.gid = keys.identifier(token)
-        self._token = link.context.session.liveliness().declare_token(token)
-        self.entity: Any = None  #: that of Zenoh
+        self._name = link.place.token(link.context.number(), kind, *about)
+        self.gid = keys.identifier(self._name)
+        self.inbox: Any = self.key
+        self.entity: Any = None
+        self._token: Any = None
+
+    def _declare(self, entity):
+        """Be on the graph, with what of Zenoh does the work."""
+        self.entity, self._token = entity, self._session.liveliness().declare_token(self._name)
 
     def _count(self, kind):
         return self._graph.count(kind, *self._about)
 
-    def take(self) -> list[tuple[bytes, int, Any]]:
-        """Everything that has come."""
-        taken = []
-        while self.queue:
-            taken.append(self.queue.popleft())
-        return taken
-
     def close(self) -> None:
         """Leave the graph; a second call does nothing."""
-        for declared in (self._token, self.entity):
-            if declared is not None:
-                declared.undeclare()
-        self._token = self.entity = None
+        entity, self.entity = self.entity, None
+        if self._token is not None:
+            self._token.undeclare()
+            self._token = None
+            entity.undeclare()
+
+
+def _direct(put):
+    return zenoh.handlers.Callback(put, indirect=False)
 
 
 class Writer(End):
@@ -71,16 +79,15 @@ class Writer(End):
 
     def __init__(self, link: Any, type_name: str, name: str, qos: Any) -> None:
         super().__init__(link, keys.PUBLISHER, name, type_name, type_hash(type_name), qos)
-        session, self._sequence = link.context.session, itertools.count(1)
+        self._sequence = itertools.count(1)
         # each message at once: together with the next ones it would wait for them
         settings = {"express": True, "congestion_control": zenoh.CongestionControl.DROP}
-        if qos.latched:
-            cache = zenoh.ext.CacheConfig(qos.depth)
-            self.entity = zenoh.ext.declare_advanced_publisher(
-                session, self.key, cache=cache, publisher_detection=True, **settings
-            )
-        else:
-            self.entity = session.declare_publisher(self.key, **settings)
+        if not qos.latched:
+            self._declare(self._session.declare_publisher(self.key, **settings))
+            return
+        cache = zenoh.ext.CacheConfig(max(1, qos.depth))
+        declare = zenoh.ext.declare_advanced_publisher
+        self._declare(declare(self._session, self.key, cache=cache, publisher_detection=True, **settings))
 
     def write(self, data: Any, size: int) -> bool:
         """Send the first ``size`` of these CDR bytes; True: what a peer that hangs has missed Zenoh does not tell.
@@ -109,33 +116,33 @@ class Reader(End):
 
     def __init__(self, link: Any, type_name: str, name: str, qos: Any) -> None:
         super().__init__(link, keys.SUBSCRIPTION, name, type_name, type_hash(type_name), qos)
-        self.queue = deque(maxlen=None if qos.keep_all else max(1, qos.depth))
-        self._waiting: Counter | None = Counter() if qos.keep_all else None  # by sender: none pushes out another
-        session, handler = link.context.session, zenoh.handlers.Callback(self._on_sample, indirect=False)
-        if qos.latched:
-            history = zenoh.ext.HistoryConfig(detect_late_publishers=True, max_samples=max(1, qos.depth))
-            self.entity = zenoh.ext.declare_advanced_subscriber(session, self.key, handler, history=history)
-        else:
-            self.entity = session.declare_subscriber(self.key, handler)
 
-    def _on_sample(self, sample):
-        try:
-            _, stamp, gid = keys.attached(sample.attachment)
-        except CommunicationError:  # of a program that speaks Zenoh, but not as ROS: its bytes may be good
-            stamp, gid = time.time_ns(), _NO_SENDER
-        if self._waiting is not None:
-            if self._waiting[gid] >= MOST:
-                return
-            self._waiting[gid] += 1
-        self.queue.append((sample.payload.to_bytes(), stamp, gid))
-        self.tells()
+    def open(self, put: Callable[[Any], Any]) -> None:
+        """Subscribe; ``put`` is called with every sample, by Zenoh's threads."""
+        if not self.qos.latched:
+            self._declare(self._session.declare_subscriber(self.key, _direct(put)))
+            return
+        history = zenoh.ext.HistoryConfig(detect_late_publishers=True, max_samples=max(1, self.qos.depth))
+        self._declare(zenoh.ext.declare_advanced_subscriber(self._session, self.key, _direct(put), history=history))
 
-    def take(self) -> list[tuple[bytes, int, Any]]:
-        """Everything that has come."""
-        taken = super().take()
-        if self._waiting is not None:
-            self._waiting.subtract(gid for _, _, gid in taken)
-        return taken
+    def keep(self, kept: list[Any], sample: Any) -> None:
+        """Add a sample to those that wait: the newest ones up to the depth or, of those that lose none, all."""
+        kept.append(sample)
+        if not self.qos.keep_all and len(kept) > max(1, self.qos.depth):
+            del kept[0]
+
+    def taken(self, kept: list[Any]) -> list[tuple[bytes, int, Any]]:
+        """Bytes, source time and sender of samples; of a flood of one sender as many as DDS would let wait."""
+        found, of = [], Counter[bytes]()
+        for sample in kept:
+            try:
+                _, stamp, gid = keys.attached(sample.attachment)
+            except CommunicationError:  # of a program that speaks Zenoh, but not as ROS: its bytes may be good
+                stamp, gid = time.time_ns(), _NO_SENDER
+            of[gid] += 1
+            if of[gid] <= MOST:
+                found.append((sample.payload.to_bytes(), stamp, gid))
+        return found
 
     def matched(self) -> int:
         """How many publishers send to this."""
@@ -147,13 +154,19 @@ class Server(End):
 
     def __init__(self, link: Any, service_type: str, name: str) -> None:
         super().__init__(link, keys.SERVER, name, service_type, service_hash(service_type), SERVICE)
-        self.queue = deque(maxlen=MOST)
-        handler = zenoh.handlers.Callback(self._on_query, indirect=False)
-        self.entity = link.context.session.declare_queryable(self.key, handler, complete=True)
 
-    def _on_query(self, query):
-        self.queue.append((b"" if query.payload is None else query.payload.to_bytes(), time.time_ns(), query))
-        self.tells()
+    def open(self, put: Callable[[Any], Any]) -> None:
+        """Serve; ``put`` is called with every query, by Zenoh's threads."""
+        self._declare(self._session.declare_queryable(self.key, _direct(put), complete=True))
+
+    def keep(self, kept: list[Any], query: Any) -> None:
+        """Add a query to those that wait."""
+        kept.append(query)
+
+    def taken(self, kept: list[Any]) -> list[tuple[bytes, int, Any]]:
+        """Requests, the time, and the queries that they came with."""
+        payloads = (b"" if query.payload is None else query.payload.to_bytes() for query in kept)
+        return [(payload, time.time_ns(), query) for payload, query in zip(payloads, kept)]
 
     def unpack(self, data: bytes, query: Any) -> tuple[bytes, Any]:
         """The request, and what its answer needs.
@@ -173,8 +186,7 @@ class Server(End):
             query.reply(self.key, payload, attachment=keys.attachment(sequence, gid))
         except zenoh.ZError:
             return False
-        finally:
-            query.drop()  # the client is told that there are no more
+        query.drop()  # the client is told that there are no more
         return True
 
     def waits_in_vain(self) -> bool:
@@ -187,8 +199,16 @@ class Client(End):
 
     def __init__(self, link: Any, service_type: str, name: str) -> None:
         super().__init__(link, keys.CLIENT, name, service_type, service_hash(service_type), SERVICE)
-        self.queue = deque(maxlen=MOST)
-        self._session, self._sequence = link.context.session, itertools.count(1)
+        self._sequence, self.inbox = itertools.count(1), self.gid
+        self._put: Callable[[Any], Any] = lambda _: None
+
+    def open(self, put: Callable[[Any], Any]) -> None:
+        """Be ready to call; ``put`` is called with every reply, by Zenoh's threads."""
+        self._put = put
+        target, consolidation = zenoh.QueryTarget.ALL_COMPLETE, zenoh.ConsolidationMode.NONE
+        self._declare(self._session.declare_querier(
+            self.key, target=target, consolidation=consolidation, timeout=_QUERY_SECONDS, express=True
+        ))  # fmt: skip
 
     def ready(self) -> bool:
         """Whether there is a server."""
@@ -198,17 +218,15 @@ class Client(End):
         """Send a request; before that ``keep`` is told by what its answer will be known."""
         number = next(self._sequence)
         keep(number)
+        self.entity.get(_direct(self._put), payload=body, attachment=keys.attachment(number, self.gid))
 
-        def on_reply(reply):
-            if reply.ok is not None:
-                self.queue.append((reply.ok.payload.to_bytes(), time.time_ns(), number))
-                self.tells()
+    def keep(self, kept: list[Any], reply: Any) -> None:
+        """Add a reply to those that wait."""
+        kept.append(reply)
 
-        self._session.get(
-            self.key, zenoh.handlers.Callback(on_reply, indirect=False), payload=body,
-            attachment=keys.attachment(number, self.gid), target=zenoh.QueryTarget.ALL_COMPLETE,
-            consolidation=zenoh.ConsolidationMode.NONE, timeout=_QUERY_SECONDS, express=True,
-        )  # fmt: skip
+    def taken(self, kept: list[Any]) -> list[tuple[bytes, int, Any]]:
+        """Answers, the time, and the numbers of their requests."""
+        return [(r.ok.payload.to_bytes(), time.time_ns(), keys.attached(r.ok.attachment)[0]) for r in kept]
 
     def unpack(self, data: bytes, number: Any) -> tuple[Any, bytes]:
         """By what an answer is known, and the answer."""
