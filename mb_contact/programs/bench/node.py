@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's speed between two processes, over DDS or Zenoh: lockstep round trip, publishing rate, CPU share, jitter, soak.
+"""The node's speed between two processes, by DDS or Zenoh: round trip in lockstep, publishing rate, CPU share, soak.
 
 The simulator runs here, a controller that answers or listens in a child (responder.py), in a ROS domain of their
 own on the loopback interface.  A round trip is the time from beginning to publish a state, everything that belongs

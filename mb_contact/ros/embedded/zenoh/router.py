@@ -134,7 +134,7 @@ class Router:
                 self._own = open_router(self._port)
             except zenoh.ZError:
                 return  # another process was faster
-            logger.info(f"no Zenoh router at tcp/localhost:{self._port}: this process brings one, for this machine alone")
+            logger.info(f"no Zenoh router at tcp/localhost:{self._port}: this process brings one, for this machine")
 
     def meet(self, session: Any) -> None:
         """Wait until a session has found its router, as long as the environment says.
