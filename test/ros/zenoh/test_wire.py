@@ -160,6 +160,16 @@ def test_a_plain_zenoh_session_hears_and_commands():
             request = serialize(message_class(f"{TRIGGER}_Request")(), f"{TRIGGER}_Request")
             (reply,) = session.get(key, payload=request, attachment=keys.attachment(1, bytes(16)))
             assert keys.attached(reply.ok.attachment)[0] == 1 and reply.ok.payload.to_bytes()[4] == 1
+            peer = ros.peer()
+            told = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+            key = keys.key_expression(ros.domain, "/joint_commands", JOINT_STATE, type_hash(JOINT_STATE))
+            command = serialize(peer.joint_command(["joint_0", "joint_1"], [1.0, 2.0]), JOINT_STATE)
+            session.put(key, command, attachment=keys.attachment(1, bytes(16)))
+            peer.until(lambda: told and accepted(told[-1]) == 1)
+
+
+def accepted(diagnostics):
+    return next(int(value.value) for value in diagnostics.status[0].values if value.key == "accepted_commands")
 
 
 # --- the contract's table -------------------------------------------------------------------------
