@@ -17,7 +17,6 @@ from typing import Any
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.options import WIRES
 
-MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
 VARIABLE = "MB_CONTACT_ROS_WIRE"
 
 
@@ -71,23 +70,3 @@ def link(node: Any, wire: str, environment: Mapping[str, str] | None) -> Any:
         from mb_contact.ros.embedded.dds.link import Link  # type: ignore[assignment]
 
     return Link(node, environment)
-
-
-def domain_id(environment: Mapping[str, str] | None = None) -> Any:
-    """Return the domain from ``ROS_DOMAIN_ID``.
-
-    Raises
-    ------
-    CommunicationError
-        Not an integer from 0 to 232.
-    """
-    text = (environment if environment is not None else os.environ).get("ROS_DOMAIN_ID", "").strip()
-    if not text:
-        return 0
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value <= MAX_DOMAIN_ID:
-        raise CommunicationError(f"ROS_DOMAIN_ID is '{text}'; it must be a number from 0 to {MAX_DOMAIN_ID}")
-    return value

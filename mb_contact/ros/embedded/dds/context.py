@@ -19,8 +19,8 @@ from mb_contact.ros.embedded.dds import raw as dds_raw
 from mb_contact.ros.embedded.dds.confinement import confine, open_sockets
 from mb_contact.ros.embedded.dds.discovery import domain_configuration, stays_here
 from mb_contact.ros.embedded.dds.types import idl_struct
+from mb_contact.ros.embedded.domain import domain_id
 from mb_contact.ros.embedded.messages import message_class, serialize, type_hash
-from mb_contact.ros.embedded.wires import domain_id
 from mb_contact.ros.qos import LATCHED, MOST
 
 #: A hanging reliable reader delays a write by at most this.  Not 0.1: that is the default, which Cyclone DDS

@@ -20,7 +20,7 @@ except ImportError as _error:  # pragma: no cover - exercised by a test in a chi
         "pip install eclipse-zenoh"
     ) from None
 
-from mb_contact.ros.embedded.wires import domain_id
+from mb_contact.ros.embedded.domain import domain_id
 from mb_contact.ros.embedded.zenoh import keys
 from mb_contact.ros.embedded.zenoh.ends import Client, End, Reader, Server, Writer
 from mb_contact.ros.embedded.zenoh.graph import Graph
