@@ -44,7 +44,7 @@ help:
 	@echo "make wheel     a wheel in dist/ that carries compiled kernels, for the Python of $(VENV) and this platform"
 	@echo "make release   check versions and changelog, then that wheel and the sources in dist/"
 	@echo "make clean     remove everything that these targets made, $(VENV) included"
-	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
+	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.14) of a new $(VENV)"
 
 run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view) $(if $(filter rclpy,$(BACKEND)),$(VENV)/.ready-ros)
 	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view) $(if $(BACKEND),--backend $(BACKEND))
@@ -113,9 +113,9 @@ define refuse
 endef
 
 $(BIN)/python:
-	@"$(PYTHON)" -c pass >/dev/null 2>&1 || $(call refuse,'$(PYTHON)' does not run: install Python 3.10 to 3.13 or name one: make PYTHON=/path/to/python3)
-	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' \
-	    || $(call refuse,mb_contact needs Python 3.10 to 3.13 and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name another one: make PYTHON=/path/to/python3)
+	@"$(PYTHON)" -c pass >/dev/null 2>&1 || $(call refuse,'$(PYTHON)' does not run: install Python 3.10 to 3.14 or name one: make PYTHON=/path/to/python3)
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' \
+	    || $(call refuse,mb_contact needs Python 3.10 to 3.14 and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name another one: make PYTHON=/path/to/python3)
 	@"$(PYTHON)" -c 'import ensurepip, venv' >/dev/null 2>&1 \
 	    || $(call refuse,'$(PYTHON)' cannot make virtual environments: on Debian and Ubuntu run: sudo apt install python3-venv)
 	@"$(PYTHON)" -m venv --clear "$(VENV)" || { rm -rf "$(VENV)"; exit 1; }

@@ -16,6 +16,11 @@ HERE = Path(__file__).resolve().parent
 NAME = "mb_contact"
 SHARED_FOLDERS = ("config", "examples", "launch", "urdf")
 
+# Where Cyclone DDS has wheels; elsewhere the embedded node speaks by Zenoh, which has wheels for every CPython.
+WITH_CYCLONE = 'python_version < "3.14" and (platform_machine == "x86_64" or sys_platform == "darwin")'
+WITHOUT_CYCLONE = 'python_version >= "3.14" or (platform_machine != "x86_64" and sys_platform != "darwin")'
+ZENOH = "eclipse-zenoh>=1.5"
+
 # Each lower bound has a reason in docs/design.md, "Dependencies and why".
 REQUIRED = [
     "numpy>=1.26",
@@ -28,8 +33,8 @@ REQUIRED = [
     "coal>=3.0.1",
     "python-fcl>=0.7.0.8",
     "rosbags>=0.11",
-    # Wheels exist for these only; elsewhere the node needs a sourced ROS 2.
-    'cyclonedds>=11.0.1; platform_machine == "x86_64" and python_version < "3.14"',
+    f"cyclonedds>=11.0.1; {WITH_CYCLONE}",
+    f"{ZENOH}; {WITHOUT_CYCLONE}",
 ]
 PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
@@ -42,12 +47,13 @@ ROS = [
     f'{name}; platform_machine == "x86_64" and sys_platform == "linux"'
     for name in ("ros-rclpy>=9.1", "ros-common-interfaces>=5.5", "ros-rmw-fastrtps-cpp>=9.3")
 ]
-# Wheels exist for x86-64 only; cameras and lidars that see no mesh work without it.
-CAMERAS = ['embreex>=4.4; platform_machine == "x86_64"']
+# There are no wheels for arm64 on Linux; cameras and lidars that see no mesh work without it.
+CAMERAS = ['embreex>=4.4; platform_machine == "x86_64" or sys_platform == "darwin"']
 # Eigen's headers, to build mb_contact/collision/coal_narrow.cpp where there is a C++ compiler.
 COMPILER = ["cmeel-eigen>=3.4,<4"]
 DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
 TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + COMPILER + DOCS + DISTRIBUTED + CONTROL + ROS + [
+    ZENOH,
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -142,6 +148,7 @@ setup(
         "docs": DOCS,
         "ros": ROS,  # backend rclpy without a sourced ROS 2
         "distributed": DISTRIBUTED,
+        "zenoh": [ZENOH],  # a second wire of the embedded backend, where Cyclone DDS is the first
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },
     zip_safe=False,

@@ -95,7 +95,7 @@ class Forger:
     """Sends RTPS packets in the name of a writer: the only way past the type check of our own DDS."""
 
     def __init__(self, publisher, domain):
-        guid = publisher.writer.guid.bytes
+        guid = publisher.end.writer.guid.bytes
         self._prefix, self._entity = guid[:12], guid[12:]
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         # the data ports of the first participants of this domain on this machine

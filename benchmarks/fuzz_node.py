@@ -145,9 +145,9 @@ class Attacker:
     def changed(self, name, kind, count):
         """Write so many true requests with hostile values and some of their bytes changed, as far as they fit."""
         from mb_contact.errors import CommunicationError
-        from mb_contact.ros.embedded import dds_raw
+        from mb_contact.ros.embedded.dds import raw as dds_raw
+        from mb_contact.ros.embedded.dds.services import pack
         from mb_contact.ros.embedded.messages import serialize
-        from mb_contact.ros.embedded.services import pack
 
         client, request, written = self.client(name, kind), f"{kind}_Request", 0
         question = PAUSE if "step" in name else STATE  # a pause ends steps that go on for ever
@@ -159,7 +159,7 @@ class Attacker:
             if b"\x03" in data[20:] and kind.endswith("SetSimulationState"):
                 continue  # quitting
             try:
-                dds_raw.write(client.writer, bytes(data))
+                dds_raw.write(client.end.writer, bytes(data))
             except CommunicationError:  # it does not fit the type: our own side refuses to send it
                 self.refused += 1
                 continue

@@ -19,6 +19,7 @@ INTERRUPTED = 130
 PACKAGES = ("--package-path", {"action": "append", "default": [], "metavar": "DIR",
                                "help": "folder of ROS packages, for package:// and xacro's $(find); again for more"})
 BACKENDS = ("auto", "rclpy", "embedded")
+WIRES = ("auto", "dds", "zenoh")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -96,6 +97,7 @@ def _add_commands(commands):
             demos, name, _demo, f"{text}: simulator and controller in two processes",
             ("--out", {"default": "out", "metavar": "DIR", "help": f"folder for {name}.mcap and .png (default: out)"}),
             ("--backend", {"choices": BACKENDS, "default": "auto", "help": "ROS 2 or the wheel"}),
+            ("--wire", {"choices": WIRES, "default": "auto", "help": "of the wheel: DDS or Zenoh"}),
             (
                 ("--realtime", {"action": "store_true", "help": "pace at real time (the default)"}),
                 ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace"}),
@@ -255,7 +257,9 @@ def _demo(arguments):
     import importlib
 
     from mb_contact.programs.demo.running import DemoOptions, run_demonstration
+    from mb_contact.ros.embedded.wires import speak_by
 
+    speak_by(arguments.wire)
     demonstration = importlib.import_module(f"mb_contact.programs.demo.{arguments.demonstration}").DEMONSTRATION
     options = DemoOptions(
         out=arguments.out,

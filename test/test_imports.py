@@ -59,6 +59,7 @@ CONFINED = {
     "embreex": {"collision/ray_scene.py"},
     "rclpy": {"ros/rclpy_backend.py", "ros/rclpy_turns.py"},
     "cyclonedds": {"ros"},
+    "zenoh": {"ros"},
     "matplotlib": {"programs"},
     "viser": {"viewer/library.py"},
     "pinocchio": set(),
@@ -68,7 +69,7 @@ CONFINED = {
 }
 
 #: libraries that `import mb_contact` must not load: not needed by every user, or slow
-NOT_AT_IMPORT = ("rclpy", "cyclonedds", "rosbags", "matplotlib", "trimesh", "fcl", "viser", "embreex")
+NOT_AT_IMPORT = ("rclpy", "cyclonedds", "zenoh", "rosbags", "matplotlib", "trimesh", "fcl", "viser", "embreex")
 
 
 def room_of(path, package=PACKAGE):

@@ -28,7 +28,11 @@ import numpy
 from llvmlite import binding
 
 LOG = logging.getLogger("mb_contact.kernels")
-PORTABLE = "x86-64-v3"  #: CPUs since about 2013 (Haswell, Excavator); LLVM's own name of the level
+#: What kernels are compiled for, so that they run on other CPUs too, in LLVM's words: x86-64 since about 2013 (Haswell,
+#: Excavator), every AArch64 under Linux, every Mac of that kind.
+LEVELS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3", "aarch64": "generic", "arm64": "apple-m1"}
+ARM = ("aarch64", "arm64")
+PORTABLE = LEVELS.get(platform.machine(), "generic")
 #: as LLVM names them; with FMA, which "contract" uses
 PORTABLE_FEATURES = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 SUFFIX = ".kernel"
@@ -41,8 +45,9 @@ PACKAGED = Path(__file__).parent.parent / "kernels"  #: kernels that travel with
 @functools.cache
 def is_portable():
     """Whether this CPU runs code of the level ``PORTABLE``."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return False
+    machine = platform.machine()
+    if machine not in LEVELS or machine in ARM:
+        return machine in ARM  # whose lowest level has FMA
     features = binding.get_host_cpu_features()
     return all(features.get(name) for name in PORTABLE_FEATURES)
 

@@ -13,7 +13,9 @@ from mb_contact.errors import CommunicationError, MbContactError
 BACKENDS = ("auto", "rclpy", "embedded")
 
 
-def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = None, namespace: str = "") -> Any:
+def create_node(
+    name: str, backend: str = "auto", args: Sequence[str] | None = None, namespace: str = "", wire: str = "auto"
+) -> Any:
     """Return a node on the ROS graph.
 
     Parameters
@@ -21,11 +23,14 @@ def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = N
     name : str
         Node name; ``--ros-args -r __node:=other`` overrides it.
     backend : str
-        'rclpy' (of a sourced ROS 2 or from PyPI), 'embedded' (Cyclone DDS from PyPI), or 'auto': rclpy in a
+        'rclpy' (of a sourced ROS 2 or from PyPI), 'embedded' (Cyclone DDS or Zenoh from PyPI), or 'auto': rclpy in a
         sourced ROS 2, which sets AMENT_PREFIX_PATH.  The variable MB_CONTACT_ROS_BACKEND decides for 'auto'.
     args : sequence of str, optional
         Command line with ``--ros-args``.
     namespace : str
+    wire : str
+        Of the embedded backend: 'dds', 'zenoh', or 'auto': what the variable MB_CONTACT_ROS_WIRE says, Zenoh where
+        RMW_IMPLEMENTATION is rmw_zenoh_cpp or Cyclone DDS is not installed, else DDS.
 
     Returns
     -------
@@ -51,10 +56,9 @@ def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = N
         from mb_contact.ros.rclpy_backend import create_rclpy_node
 
         return create_rclpy_node(name, namespace, args)
-    from mb_contact.ros.embedded import dds_raw  # noqa: F401  (first: its error names the missing package)
     from mb_contact.ros.embedded.backend import EmbeddedNode
 
-    return EmbeddedNode(name, namespace, args)
+    return EmbeddedNode(name, namespace, args, wire=wire)
 
 
 def spin_once(node: Any, timeout_sec: float | None = None) -> None:

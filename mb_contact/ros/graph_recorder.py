@@ -118,9 +118,7 @@ def _looker(node):
     """Return the function that lists topics and their types."""
     if hasattr(node, "get_topic_names_and_types"):
         return node.get_topic_names_and_types
-    from mb_contact.ros.embedded.graph import Topics
-
-    return Topics(node).names_and_types
+    return node.link.names_and_types
 
 
 def record_graph(options: Any, ros_args: Sequence[str] = ()) -> Any:

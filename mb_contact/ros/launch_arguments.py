@@ -63,8 +63,8 @@ def chosen_backend(asked: str) -> Any:
         raise RuntimeError(f"backend:={asked} must be auto, rclpy or embedded")
     if asked != "auto":
         return asked
-    same_vendor = os.environ.get("RMW_IMPLEMENTATION") == "rmw_cyclonedds_cpp"
-    return "embedded" if same_vendor and importlib.util.find_spec("cyclonedds") else "rclpy"
+    wheel = {"rmw_cyclonedds_cpp": "cyclonedds", "rmw_zenoh_cpp": "zenoh"}.get(os.environ.get("RMW_IMPLEMENTATION", ""))
+    return "embedded" if wheel and importlib.util.find_spec(wheel) else "rclpy"
 
 
 def write_scene(urdf: str, base: str = "weld", height: float = 0.0) -> Any:

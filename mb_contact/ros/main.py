@@ -88,7 +88,7 @@ def _run(scene, options, signals):
         from mb_contact.ros.node import SimulatorNode
         from mb_contact.ros.services.announced import Services
 
-        node = create_node(options.name, options.backend, list(options.ros_args), options.namespace)
+        node = create_node(options.name, options.backend, list(options.ros_args), options.namespace, options.wire)
         stack.callback(node.destroy_node)
         diagnostics = Diagnostics(node)
         services = Services(node)
@@ -115,9 +115,13 @@ def _run(scene, options, signals):
 
 def _reach(node):
     """Who hears the node, where that is not what ROS 2 does by default."""
-    if node.backend != "embedded" or node.context.confined is None:
+    if node.backend != "embedded":
         return ""
-    return ", for this machine alone: ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it to the network"
+    by = " over Zenoh" if node.wire == "zenoh" else ""
+    if node.context.confined is None:
+        return by
+    opening = "ZENOH_SESSION_CONFIG_URI" if by else "ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET"
+    return f"{by}, for this machine alone: {opening} opens it to the network"
 
 
 def _simulator(scene, progress):
@@ -171,6 +175,9 @@ def main(argv: Sequence[str] | None = None) -> Any:
 
 def run_and_report(scene: Any, options: RunOptions) -> Any:
     """Run, print the summary or one line about what is wrong, and return the exit code."""
+    from mb_contact.ros.embedded.wires import speak_by
+
+    speak_by(options.wire)  # the web view too
     ending = _Ending()
     try:
         return _reported(scene, options)

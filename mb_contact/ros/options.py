@@ -21,6 +21,7 @@ from mb_contact.ros.parameters import Option
 POLICIES = ("hold", "zero", "gravity_compensation")
 UNSTAMPED = ("accept", "refuse")
 BACKENDS = ("auto", "rclpy", "embedded")
+WIRES = ("auto", "dds", "zenoh")
 FASTEST = 1e4  #: greatest real-time factor, and rate [Hz]
 LONGEST = 3600.0  #: [s]
 SWITCH = {"action": "store_true"}  #: a flag without a value
@@ -217,9 +218,15 @@ class RunOptions:
     record_bulky: bool = option(False, "record matrices and images too", flag=("--record-all", SWITCH))
     backend: str = option(
         "auto",
-        "how the node speaks: rclpy, or embedded (Cyclone DDS from PyPI, faster); auto: rclpy in a sourced ROS 2",
+        "how the node speaks: rclpy, or embedded (by wheels from PyPI, faster); auto: rclpy in a sourced ROS 2",
         choices=BACKENDS, flag=("--backend", {"choices": BACKENDS}), launch="backend",
-        launched=("auto", "rclpy, or embedded; auto: embedded where RMW_IMPLEMENTATION is rmw_cyclonedds_cpp"),
+        launched=("auto", "rclpy, or embedded; auto: embedded where RMW_IMPLEMENTATION is that of an installed wheel"),
+    )
+    wire: str = option(
+        "auto",
+        "wire of the embedded backend: dds (Eclipse Cyclone DDS) or zenoh (Eclipse Zenoh, as rmw_zenoh_cpp); auto: "
+        "zenoh where RMW_IMPLEMENTATION is rmw_zenoh_cpp or Cyclone DDS is not installed",
+        choices=WIRES, flag=("--wire", {"choices": WIRES}),
     )
     name: str = option("mb_contact", "name of the node", example="simulator", flag=("--name", {}))
     namespace: str = option("", "namespace of the node", example="left", flag=("--namespace", {}), launch="namespace")

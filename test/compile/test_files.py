@@ -126,3 +126,12 @@ def test_it_says_why_kernels_of_the_package_are_not_used(tmp_path, monkeypatch):
         assert "below x86-64-v3" in files.why_compile()
     finally:
         files.folders.cache_clear()
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "arm64", "riscv64"])
+def test_every_cpu_of_arm64_runs_its_level_and_others_have_none(monkeypatch, machine):
+    """LLVM knows the level's name, and the folder of its kernels is another one than that of x86-64."""
+    monkeypatch.setattr(files.platform, "machine", lambda: machine)
+    assert files.is_portable.__wrapped__() == (machine in files.ARM)
+    level = files.LEVELS.get(machine, "generic")
+    assert level != files.LEVELS["x86_64"] and f"_{level}_" in files.environment.__wrapped__(level)

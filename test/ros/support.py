@@ -23,8 +23,8 @@ from paths import ROOT
 pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
 
 from mb_contact.ros.backend import create_node  # noqa: E402
-from mb_contact.ros.embedded import dds_raw  # noqa: E402
 from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
+from mb_contact.ros.embedded.dds import raw as dds_raw  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.ros.qos import QoS  # noqa: E402

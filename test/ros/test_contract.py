@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ros.contract as contract
+from mb_contact.ros.embedded.dds.types import dds_type_name
 from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash
-from mb_contact.ros.embedded.types import dds_type_name
 from mb_contact.ros.qos import QoS
 from ros.asking import endpoints, newest, parameters, set_parameters
 from ros.support import LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, wait_until

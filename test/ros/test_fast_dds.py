@@ -20,9 +20,9 @@ from pathlib import Path
 
 import pytest
 
-import mb_contact.ros.embedded.rtps_wire as wire
+import mb_contact.ros.embedded.dds.rtps_wire as wire
 import ros.contract as contract
-from mb_contact.ros.embedded.rtps import Participant
+from mb_contact.ros.embedded.dds.rtps import Participant
 from mb_contact.ros.looks import LOOK_SECONDS
 from paths import ROOT
 from ros.asking import set_parameters
@@ -195,7 +195,7 @@ def test_malformed_packets_are_left_alone():
     """What a participant of Fast DDS would send, with bytes that are others; the next request is answered."""
     chance = random.Random(0)
     with Session(**RANGE) as ros, ros.running(FakeSimulator(1)) as node:
-        port = node.node.fast_dds.port
+        port = node.node.link.fast_dds.port
         head = b"RTPS\x02\x03\x01\x0f" + bytes(range(12))
         where = wire.parameter(0x32, wire.locator("127.0.0.1", 9))
         about = wire.PARAMETERS + wire.parameter(0x16, b"\x01\x0f") + where + wire.END

@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from mb_contact.ros.embedded import services
 from mb_contact.ros.embedded.backend import EmbeddedNode
+from mb_contact.ros.embedded.dds import services
 from mb_contact.ros.qos import QoS
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
@@ -144,12 +144,16 @@ def test_bad_arguments(arguments, text):
         assert text in node.output() and "Traceback" not in node.output()
 
 
-def test_missing_cyclonedds_names_the_remedy():
+@pytest.mark.parametrize(
+    ("wire", "words"),
+    [("dds", "pip install cyclonedds"), ("dds", "ROS 2 installation"), ("zenoh", "pip install eclipse-zenoh")],
+)
+def test_a_missing_wire_names_the_remedy(wire, words):
     code = (
-        "import sys; sys.modules['cyclonedds'] = None\n"
+        "import sys; sys.modules['cyclonedds'] = sys.modules['zenoh'] = None\n"
         "from mb_contact.ros import create_node\n"
         "from mb_contact.errors import CommunicationError\n"
-        "try:\n    create_node('n', 'embedded')\n"
+        f"try:\n    create_node('n', 'embedded', wire='{wire}')\n"
         "except CommunicationError as error:\n    print(error)\n"
     )
     with Session() as ros:
@@ -157,7 +161,7 @@ def test_missing_cyclonedds_names_the_remedy():
             [sys.executable, "-c", code], env=ros.env, capture_output=True, text=True, timeout=TIMEOUT
         )
     assert done.returncode == 0, done.stderr
-    assert "pip install cyclonedds" in done.stdout and "ROS 2 installation" in done.stdout
+    assert words in done.stdout
 
 
 def test_missing_rclpy_names_the_remedy():
@@ -322,7 +326,7 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
 
 def test_requests_of_another_vendor_are_not_taken_for_ones_of_ours(monkeypatch):
     """One that decodes by chance would have things done that nobody asked for."""
-    looked, own = [], services.Service.is_foreign
+    looked, own = [], services.Server.is_foreign
 
     def is_foreign(service, *asked):
         looked.append(own(service, *asked))
@@ -332,7 +336,7 @@ def test_requests_of_another_vendor_are_not_taken_for_ones_of_ours(monkeypatch):
         client = ros.peer().node.create_client(TRIGGER, "/sim/reset")
         assert client.wait_for_service(TIMEOUT)
         monkeypatch.setattr(services, "_CYCLONE", b"\x01\x0f")
-        monkeypatch.setattr(services.Service, "is_foreign", is_foreign)
+        monkeypatch.setattr(services.Server, "is_foreign", is_foreign)
         client.call_async(client.Request())
         wait_until(lambda: True in looked, "look at the client")
         monkeypatch.undo()

@@ -79,7 +79,7 @@ BENCHES = {
                          "help": "that the solver is asked for (default: 1e-9)"}),
     )),
     "collision": ("collision", "collision detection by each engine; growth with the number of bodies", (REPEATS,)),
-    "node": ("node", "the node over DDS: lockstep round trip, publishing rate, CPU share, soak", (
+    "node": ("node", "the node between processes: lockstep round trip, publishing rate, CPU share, soak", (
         ("--scene", {"metavar": "SCENE", "help": "scene file (default: the dual-arm lift, 26 joints)"}),
         ("--seconds", {"type": float, "default": 20.0, "metavar": "S",
                        "help": "of each run, simulated (default: 20)"}),
@@ -87,6 +87,8 @@ BENCHES = {
                     "help": "only this: so many simulated minutes in lockstep; memory may grow by 1 %% and no state "
                             "may be missed"}),
         ("--backend", {"choices": ("rclpy", "embedded"), "default": "embedded"}),
+        ("--wire", {"choices": ("auto", "dds", "zenoh", "both"), "default": "auto",
+                    "help": "of the embedded backend; both: lockstep round trips over Zenoh beside DDS, in turn"}),
     )),
 }  # fmt: skip
 

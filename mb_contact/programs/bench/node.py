@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's speed over DDS between two processes: lockstep round trip, publishing rate, CPU share, jitter, soak.
+"""The node's speed between two processes, by DDS or Zenoh: round trip in lockstep, publishing rate, CPU share, soak.
 
 The simulator runs here, a controller that answers or listens in a child (responder.py), in a ROS domain of their
 own on the loopback interface.  A round trip is the time from beginning to publish a state, everything that belongs
@@ -35,6 +35,7 @@ _MEMORY_EVERY = 5.0  #: seconds between two looks at the memory
 _SETTLED = 0.2  #: part of a soak after which memory must not grow
 _GROWTH = 0.01  #: that is none
 _PATIENCE = 30.0
+_ROUNDS = 3  #: of each wire, in turn
 _KEPT = 400_000  #: round trips that are kept
 
 
@@ -163,8 +164,9 @@ def _end_child(child):
 
 
 def run_bench(
-    scene: str | Path | None = None, seconds: float = 20.0, soak: float | None = None, backend: str = "embedded"
-) -> int:
+    scene: str | Path | None = None, seconds: float = 20.0, soak: float | None = None, backend: str = "embedded",
+    wire: str = "auto",
+) -> int:  # fmt: skip
     """Measure and print; 0, or 1 where a soak grew or lost something.
 
     Raises
@@ -176,17 +178,40 @@ def run_bench(
         if value is not None and not value > 0.0:
             raise InputError(f"{name} must be greater than zero, got {value:g}")
     os.environ.setdefault("ROS_DOMAIN_ID", DOMAIN)
+    from mb_contact.ros.embedded.wires import speak_by
     from mb_contact.simulation.simulator import Simulator
 
     simulator = Simulator(find_resource(scene or SCENE), progress=lambda line: print(line, flush=True))
     joints, step = len(simulator.world.joint_names), simulator.time_step
     print(f"{joints} joints, time step {1e3 * step:g} ms, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    if wire == "both":
+        return _print_both(simulator, seconds)
+    speak_by(wire)
     if soak is not None:
         return _soak(measure(simulator, 60.0 * soak, True, backend))
     for pace, factor in (("as fast as possible", 0.0), ("paced at real time", 1.0)):
         _print_lockstep(measure(simulator, seconds, True, backend, factor), pace)
         simulator.reset()
     _print_free(measure(simulator, seconds, False, backend), step)
+    return 0
+
+
+def _print_both(simulator, seconds):
+    """Lockstep as fast as possible over each wire in turn: whatever else the machine does hits both alike."""
+    from mb_contact.ros.embedded.wires import speak_by
+
+    times = {"dds": [], "zenoh": []}
+    for _ in range(_ROUNDS):
+        for wire, kept in times.items():
+            speak_by(wire)
+            run = measure(simulator, seconds / _ROUNDS, True, "embedded", 0.0)
+            simulator.reset()
+            kept.append(run.round_trips)
+            print(f"{wire:5}  {_times(run.round_trips)}; {run.child.get('missed')} states missed", flush=True)
+    whole = {wire: percentiles(np.concatenate(kept)) for wire, kept in times.items()}
+    for name in ("p50", "p99"):
+        dds, zenoh = (1e3 * whole[wire][name] for wire in times)
+        print(f"{name} of {_ROUNDS} runs each: DDS {dds:.2f} ms, Zenoh {zenoh:.2f} ms, {zenoh / dds:.2f} times")
     return 0
 
 

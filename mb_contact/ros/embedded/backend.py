@@ -1,10 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A ROS 2 node without ROS 2: rclpy's calls on Eclipse Cyclone DDS from its PyPI wheel.
+"""A ROS 2 node without ROS 2: rclpy's calls on Eclipse Cyclone DDS or Eclipse Zenoh from PyPI wheels.
 
 Any ROS 2 machine in reach sees an ordinary node.  Messages move as encoded bytes;
-waiting is event-driven (a DDS wait set), after a moment of looking (``waiting.py``).
+waiting is event-driven, after a moment of looking (``waiting.py``); a wire (``wires.py``) is discovery and transport.
 """
 
 import time
@@ -13,19 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.actions import ActionServer
-from mb_contact.ros.embedded.context import acquire_context
-from mb_contact.ros.embedded.discovery import discovery_range
-from mb_contact.ros.embedded.graph import publishers_of
 from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
 from mb_contact.ros.embedded.messages import interface_class, stamp_ns, type_name_of
 from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
 from mb_contact.ros.embedded.parts import Clock, Logger, Timer
-from mb_contact.ros.embedded.rtps import FAST_DDS, join
 from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.topics import Publisher, Subscription
 from mb_contact.ros.embedded.waiting import Waiter
+from mb_contact.ros.embedded.wires import link
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
 from mb_contact.ros.parameters import Option
 from mb_contact.ros.qos import QoS, as_qos, overridden, policies
@@ -45,6 +41,8 @@ class EmbeddedNode:
         Command line with ``--ros-args`` (-r, -p, --params-file).
     environment : mapping, optional
         Instead of ``os.environ`` (ROS_DOMAIN_ID and so on).
+    wire : str
+        auto, dds or zenoh: see :func:`~mb_contact.ros.embedded.wires.chosen_wire`.
 
     Raises
     ------
@@ -60,6 +58,7 @@ class EmbeddedNode:
         namespace: str = "",
         args: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
+        wire: str = "auto",
     ) -> None:
         arguments = parse_ros_arguments(args)
         self._names = NodeNames(name, namespace, arguments)
@@ -75,9 +74,9 @@ class EmbeddedNode:
         self.undecodable = 0  #: messages that did not fit their type
         self._clock_source = None
         self._greeted = 0.0
-        self.context = acquire_context(environment)
-        self._waiter = Waiter(self.context.participant)
-        self.fast_dds = join(self.context.domain_id, discovery_range(environment), self._logger)
+        self.link: Any = link(self, wire, environment)
+        self.context, self.wire = self.link.context, self.link.wire
+        self._waiter = Waiter(self.link.waitset())
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
@@ -88,12 +87,7 @@ class EmbeddedNode:
         self._follow_clock(self.declare_parameter("use_sim_time", False, about).value)
         self.add_on_set_parameters_callback(self._on_use_sim_time)
         self._silent = False
-        self.context.add(self)
-        if self.context.confined is False:
-            self._logger.warning(
-                "this system has no packet filters for sockets: forged packets from the network reach this node's "
-                "ports; let a firewall drop UDP from 7400 on (docs/ros_security.md)"
-            )
+        self.link.announce()
 
     # --- names, parameters, clock, log ------------------------------------------------------
     def get_name(self) -> Any:
@@ -195,7 +189,7 @@ class EmbeddedNode:
 
     def _announce(self):
         if not self._silent:
-            self.context.announce()
+            self.link.announce()
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any, *, raw: bool = False
@@ -237,12 +231,11 @@ class EmbeddedNode:
 
     def foreign_clients(self) -> list[str]:
         """Services that clients of another DDS vendor call in vain."""
-        served = () if self.fast_dds is None else (FAST_DDS,)
-        return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.has_foreign_client(served)]
+        return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.end.waits_in_vain()]
 
     def publishers_of(self, topic: str) -> tuple[int, int]:
         """How many publish on a topic (its absolute name), and how many of them are best effort."""
-        return publishers_of(self, topic)
+        return self.link.publishers_of(topic)
 
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any]) -> Any:
         """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
@@ -257,22 +250,10 @@ class EmbeddedNode:
         self.wake()
         return source
 
-    def dds_readers(self) -> Any:
-        """The DDS readers of this node, for the discovery message."""
-        return [source.reader for source in self._all_sources()]
-
-    def _all_sources(self):
-        return [source for waiter in (self._waiter, *self._ports) for source in waiter.sources]
-
-    def dds_writers(self) -> Any:
-        """The DDS writers of this node, for the discovery message."""
-        writers = [publisher.writer for publisher in self._publishers]
-        return writers + [writer for source in self._waiter.sources for writer in getattr(source, "writers", ())]
-
     def destroy_publisher(self, publisher: Any) -> None:
         """Take a publisher off the graph; nobody may use it any more."""
         self._publishers = [other for other in self._publishers if other is not publisher]
-        self.context.close(publisher.writer)
+        self.link.close(publisher.end)
         self._announce()
 
     def destroy_subscription(self, subscription: Any) -> None:
@@ -285,7 +266,7 @@ class EmbeddedNode:
             source = self._retired.pop(0)
             self._ready = deque(item for item in self._ready if item[2] is not source)
             self._waiter.detach(source)
-            self.context.close(source.reader, source.condition)
+            self.link.close(source.end)
             self._announce()
 
     # --- execution --------------------------------------------------------------------------
@@ -359,17 +340,11 @@ class EmbeddedNode:
         if self._closed:
             return
         self._closed = True
-        if self.fast_dds is not None:
-            self.fast_dds.close()
         self._waiter.wake()
-        read = [entity for source in self._all_sources() for entity in (source.condition, source.reader)]
-        entities = [*read, *self.dds_writers()]
         for waiter in (self._waiter, *self._ports):
             waiter.close()
         self._ports, self._waiter.sources, self._publishers, self._timers = [], [], [], []
-        for entity in entities:
-            dds_raw.delete(entity)
-        self.context.release(self)
+        self.link.leave()
 
 
 class Port(Waiter):
@@ -381,7 +356,7 @@ class Port(Waiter):
     """
 
     def __init__(self, node: EmbeddedNode) -> None:
-        super().__init__(node.context.participant)
+        super().__init__(node.link.waitset())
         self._node = node
 
     def get_logger(self) -> Any:

@@ -16,7 +16,7 @@ _LEVELS = {"DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
 #: FieldType of a plain field; 48, 96 and 144 more for arrays, bounded and unbounded sequences.
 _FIELD_TYPES = {
     "int8": 2, "uint8": 3, "int16": 4, "uint16": 5, "int32": 6, "uint32": 7, "int64": 8, "uint64": 9, "float32": 10,
-    "float64": 11, "char": 13, "bool": 15, "byte": 16, "octet": 16, "string": 17, "wstring": 18,
+    "float64": 11, "char": 3, "bool": 15, "byte": 16, "octet": 16, "string": 17, "wstring": 18,
 }  # fmt: skip
 _NESTED, _BOUNDED = 1, {17: 21, 18: 22}
 _ARRAY, _BOUNDED_SEQUENCE, _SEQUENCE = 48, 96, 144

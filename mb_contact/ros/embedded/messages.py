@@ -214,7 +214,50 @@ def deserialize(data: Any, type_name: str) -> Any:
 @cache
 def type_hash(type_name: str) -> Any:
     """Return the RIHS01 hash of a type, as endpoints announce it."""
-    return type_store().hash_rihs01(type_name)
+    return _described(type_name).hash_rihs01(type_name)
+
+
+@cache
+def service_hash(service_type: str) -> Any:
+    """Return the RIHS01 hash of a service: of its request, its answer, and the event that tells of either."""
+    from rosbags.interfaces import Nodetype
+
+    def named(part):
+        return Nodetype.NAME, f"{service_type}_{part}"
+
+    one = [(word.lower(), (Nodetype.SEQUENCE, (named(word), 1))) for word in ("Request", "Response")]
+    event = [("info", (Nodetype.NAME, "service_msgs/msg/ServiceEventInfo")), *one]
+    whole = [(f"{word.lower()}_message", named(word)) for word in ("Request", "Response", "Event")]
+    store = _described(f"{service_type}_Request", f"{service_type}_Response", "service_msgs/msg/ServiceEventInfo")
+    store.fielddefs |= {f"{service_type}_Event": ([], event), service_type: ([], whole)}
+    return store.hash_rihs01(service_type)
+
+
+def _described(*type_names):
+    """A store of these types and what they hold as rosidl describes them: a char there is a uint8."""
+    from rosbags.typesys import Stores, get_typestore
+
+    store, waiting = get_typestore(Stores.EMPTY), list(type_names)
+    while waiting:
+        name = waiting.pop()
+        if name not in store.fielddefs:
+            fields = [(field, *_as_described(descriptor)) for field, descriptor in fields_of(name)]
+            store.fielddefs[name] = ([], [(field, descriptor) for field, descriptor, _ in fields])
+            waiting += [nested for _, _, nested in fields if nested]
+    return store
+
+
+def _as_described(descriptor):
+    """The descriptor of a field, and the type that it holds if that is a message."""
+    from rosbags.interfaces import Nodetype
+
+    kind, detail = descriptor
+    if kind == Nodetype.NAME:
+        return descriptor, detail
+    if kind == Nodetype.BASE:
+        return (kind, ("uint8", 0) if detail[0] == "char" else detail), None
+    element, nested = _as_described(detail[0])
+    return (kind, (element, detail[1])), nested
 
 
 def stamp_ns(stamp: Any) -> Any:

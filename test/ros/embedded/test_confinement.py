@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
 
 from mb_contact.ros.embedded.backend import EmbeddedNode
-from mb_contact.ros.embedded.confinement import attach, only_own, open_sockets
+from mb_contact.ros.embedded.dds.confinement import attach, only_own, open_sockets
 from ros.support import Session, free_domain, wait_until
 
 _GET_FILTER, _LIFETIME = 26, socket.IP_MULTICAST_TTL

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from mb_contact.ros.embedded import services
 from mb_contact.ros.embedded.backend import EmbeddedNode
+from mb_contact.ros.embedded.dds import raw as dds_raw
 from mb_contact.ros.qos import QoS
 from ros.support import TRIGGER, Session, wait_until
 
@@ -64,7 +64,7 @@ def test_an_answer_that_nobody_takes_is_told(monkeypatch, capfd):
         served.node.create_service(TRIGGER, "ask", lambda request, response: response)
         client = ros.peer("client").node.create_client(TRIGGER, "ask")
         assert client.wait_for_service(30.0)
-        send, told = services.dds_raw.write, []
+        send, told = dds_raw.write, []
 
         def write(writer, data):
             if "Reply" not in writer.topic.name:
@@ -72,7 +72,7 @@ def test_an_answer_that_nobody_takes_is_told(monkeypatch, capfd):
             told.append(writer.topic.name)
             return False
 
-        monkeypatch.setattr(services.dds_raw, "write", write)
+        monkeypatch.setattr(dds_raw, "write", write)
         future = client.call_async(client.Request())
         wait_until(lambda: told, "an answer")
         assert not future.wait(0.1)
@@ -86,14 +86,14 @@ def test_a_client_that_comes_while_clients_are_counted_is_no_error():
     try:
         service = node.create_service(TRIGGER, "ask", lambda request, response: response)
         clients = [other.create_client(TRIGGER, "ask") for _ in range(2)]
-        wait_until(lambda: len(service.reader.get_matched_publications()) == len(clients), "two clients")
-        ask, asked = service.reader._get_matched_publications, []
+        wait_until(lambda: len(service.end.reader.get_matched_publications()) == len(clients), "two clients")
+        ask, asked = service.end.reader._get_matched_publications, []
 
         def count_late(endpoint, room, size):
             asked.append(size)
             return ask(endpoint, room, size) - (len(asked) == 1)
 
-        service.reader._get_matched_publications = count_late
+        service.end.reader._get_matched_publications = count_late
         assert node.foreign_clients() == [] and asked == [0, 1, 0, 2]
     finally:
         node.destroy_node()

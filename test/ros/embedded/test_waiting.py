@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-dds_raw = pytest.importorskip("mb_contact.ros.embedded.dds_raw")
+dds_raw = pytest.importorskip("mb_contact.ros.embedded.dds.raw")
 
 from mb_contact.ros import QoS, create_node  # noqa: E402
 from mb_contact.ros.embedded import waiting  # noqa: E402

@@ -15,7 +15,9 @@ from rosbags.typesys import Stores, get_typestore
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.cdr import Decoder, Template, layout
-from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded.dds.discovery import domain_configuration
+from mb_contact.ros.embedded.dds.types import dds_type_name, idl_struct
+from mb_contact.ros.embedded.domain import domain_id
 from mb_contact.ros.embedded.messages import (
     deserialize,
     message_class,
@@ -24,7 +26,6 @@ from mb_contact.ros.embedded.messages import (
     type_hash,
     type_store,
 )
-from mb_contact.ros.embedded.types import dds_type_name, idl_struct
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
 from ros.support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, dds_raw, foxglove_folder

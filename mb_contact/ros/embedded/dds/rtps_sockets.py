@@ -10,7 +10,7 @@ import socket
 import struct
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded.confinement import attach, only_own
+from mb_contact.ros.embedded.dds.confinement import attach, only_own
 
 GROUP = "239.255.0.1"
 STEP, MOST = 2, 100  #: between the ports of participants, and how many of them a domain has on one machine

@@ -14,7 +14,7 @@ Without any of them the node stays on this machine: nobody on the network may mo
 default.  It meets every ROS 2 here, those that are told to stay here and those that look for others in
 the network, ROS's default: it announces itself on the loopback interface and, with packets that may not leave
 the machine (their time to live is 0), on the interface that these look at; and it takes in nothing that comes
-from elsewhere (:mod:`mb_contact.ros.embedded.confinement`).
+from elsewhere (:mod:`mb_contact.ros.embedded.dds.confinement`).
 
 Whatever they say, endpoints of Fast DDS are matched by the names of their types alone: Fast DDS 3
 (ROS 2 Kilted and later) describes types that hold a sequence in a way that Cyclone DDS refuses.
@@ -39,27 +39,6 @@ _UP, _LOCAL, _PAIR, _MULTICAST = 0x1, 0x8, 0x10, 0x1000
 _FAST_DDS = "<Compatibility><IgnoreTypeInformation>1.15</IgnoreTypeInformation></Compatibility>"  #: its vendor's number
 _BEGINNING = f"<CycloneDDS><Domain>{_FAST_DDS}"
 _LOOPBACK_ONLY = f"{_BEGINNING}<General>{_LOOPBACK}"
-MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
-
-
-def domain_id(environment: Mapping[str, str] | None = None) -> Any:
-    """Return the domain from ``ROS_DOMAIN_ID``.
-
-    Raises
-    ------
-    CommunicationError
-        Not an integer from 0 to 232.
-    """
-    text = (environment if environment is not None else os.environ).get("ROS_DOMAIN_ID", "").strip()
-    if not text:
-        return 0
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value <= MAX_DOMAIN_ID:
-        raise CommunicationError(f"ROS_DOMAIN_ID is '{text}'; it must be a number from 0 to {MAX_DOMAIN_ID}")
-    return value
 
 
 def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:

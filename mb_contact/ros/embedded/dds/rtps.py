@@ -23,9 +23,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded import dds_raw, rtps_wire as wire
-from mb_contact.ros.embedded.rtps_sockets import GROUP, STEP, address_for, multicast, unicast
-from mb_contact.ros.embedded.rtps_streams import Incoming, Outgoing, Peer
+from mb_contact.ros.embedded.dds import raw as dds_raw, rtps_wire as wire
+from mb_contact.ros.embedded.dds.rtps_sockets import GROUP, STEP, address_for, multicast, unicast
+from mb_contact.ros.embedded.dds.rtps_streams import Incoming, Outgoing, Peer
 
 FAST_DDS = b"\x01\x0f"  #: RTPS number of the vendor
 _FIRST, _DOMAIN = 7400, 250  #: ports: first, and more per domain

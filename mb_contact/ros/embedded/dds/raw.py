@@ -20,8 +20,8 @@ try:
     from cyclonedds.util import duration
 except ImportError as _error:  # pragma: no cover - exercised by a test in a child process
     raise CommunicationError(
-        f"the embedded ROS 2 backend needs the 'cyclonedds' package ({_error}): pip install cyclonedds, "
-        "or source a ROS 2 installation and use the rclpy backend"
+        f"the embedded ROS 2 backend needs the 'cyclonedds' package ({_error}): pip install cyclonedds, or "
+        "pip install eclipse-zenoh and --wire zenoh, or source a ROS 2 installation and use the rclpy backend"
     ) from None
 
 _write = getattr(_clayer, "ddspy_write", None)

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from mb_contact.ros.embedded import rtps_wire as wire
+from mb_contact.ros.embedded.dds import rtps_wire as wire
 
 _KEPT = 1000  #: samples at most that one reader has not acknowledged, and that came out of order
 

@@ -8,21 +8,21 @@ from typing import Any
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import Policy
 
-from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.dds import raw as dds_raw
 
 _MOST = 10_000  #: publishers of a domain
 
 
 class Topics:
-    """What is published in a node's domain.
+    """What is published in a domain.
 
     Parameters
     ----------
-    node : EmbeddedNode
+    participant : cyclonedds.domain.DomainParticipant
     """
 
-    def __init__(self, node: Any) -> None:
-        self._reader = BuiltinDataReader(node.context.participant, BuiltinTopicDcpsPublication)
+    def __init__(self, participant: Any) -> None:
+        self._reader = BuiltinDataReader(participant, BuiltinTopicDcpsPublication)
         self._known = {}
 
     def names_and_types(self) -> Any:
@@ -34,9 +34,9 @@ class Topics:
         return [(name, sorted(types)) for name, types in sorted(self._known.items())]
 
 
-def publishers_of(node: Any, topic: str) -> tuple[int, int]:
+def publishers_of(participant: Any, topic: str) -> tuple[int, int]:
     """How many publish on a topic (its absolute name) now, and how many of them are best effort."""
-    reader = BuiltinDataReader(node.context.participant, BuiltinTopicDcpsPublication)
+    reader = BuiltinDataReader(participant, BuiltinTopicDcpsPublication)
     try:
         found = [end for end in reader.take(_MOST) if getattr(end, "topic_name", None) == f"rt{topic}"]
     finally:

@@ -15,11 +15,12 @@ from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded import dds_raw
-from mb_contact.ros.embedded.confinement import confine, open_sockets
-from mb_contact.ros.embedded.discovery import domain_configuration, domain_id, stays_here
+from mb_contact.ros.embedded.dds import raw as dds_raw
+from mb_contact.ros.embedded.dds.confinement import confine, open_sockets
+from mb_contact.ros.embedded.dds.discovery import domain_configuration, stays_here
+from mb_contact.ros.embedded.dds.types import idl_struct
+from mb_contact.ros.embedded.domain import domain_id
 from mb_contact.ros.embedded.messages import message_class, serialize, type_hash
-from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.qos import LATCHED, MOST
 
 #: A hanging reliable reader delays a write by at most this.  Not 0.1: that is the default, which Cyclone DDS
@@ -53,7 +54,7 @@ class Context:
         self.domain_id = number
         self.users = 0
         self._making = threading.RLock()  #: entities are made, told of and deleted one after the other
-        self._nodes = []
+        self._links = []
         self._topics = {}
         self._uses: Counter = Counter()  #: of each topic, by readers and writers
         self._domain: Any = None
@@ -86,17 +87,17 @@ class Context:
             self._uses[key] += 1
             return self._topics[key]
 
-    def close(self, endpoint: Any, *conditions: Any) -> None:
-        """Close a reader or writer and its conditions, and the topic that nothing else uses."""
+    def close(self, end: Any) -> None:
+        """Close the readers, writers and conditions of an end, and the topics that nothing else uses."""
         with self._making:
+            used = [entity.topic for entity in (end.reader, *end.writers) if entity is not None]
+            ended = []
             for key, topic in list(self._topics.items()):
-                if topic is endpoint.topic:
-                    self._uses[key] -= 1
-                    ended = [topic] if not self._uses[key] else []
-                    if ended:
-                        del self._topics[key]
-                    for entity in (*conditions, endpoint, *ended):
-                        dds_raw.delete(entity)
+                self._uses[key] -= sum(topic is other for other in used)
+                if not self._uses[key]:
+                    ended.append(self._topics.pop(key))
+            for entity in (*end.entities(), *ended):
+                dds_raw.delete(entity)
 
     def writer(self, name: str, struct: Any, qos: Any) -> Any:
         """Return a writer of a topic."""
@@ -109,9 +110,9 @@ class Context:
             reader = DataReader(self.participant, self.topic(name, struct), qos)
             return reader, ReadCondition(reader, dds_raw.ANY_STATE)
 
-    def add(self, node: Any) -> None:
+    def add(self, link: Any) -> None:
         """Announce a node."""
-        self._nodes.append(node)
+        self._links.append(link)
         self.announce()
 
     def announce(self) -> None:
@@ -122,19 +123,19 @@ class Context:
     def _announce(self):
         info = message_class(self._info_type)()
         info.gid.data = list(self.participant.guid.bytes)
-        for node in self._nodes:
+        for link in self._links:
             entry = message_class("rmw_dds_common/msg/NodeEntitiesInfo")()
-            entry.node_namespace, entry.node_name = node.get_namespace(), node.get_name()
-            entry.reader_gid_seq = [_gid(reader) for reader in node.dds_readers()]
-            entry.writer_gid_seq = [_gid(writer) for writer in node.dds_writers()]
+            entry.node_namespace, entry.node_name = link.node.get_namespace(), link.node.get_name()
+            entry.reader_gid_seq = [_gid(end.reader) for end in link.ends if end.reader is not None]
+            entry.writer_gid_seq = [_gid(writer) for end in link.ends for writer in end.writers]
             info.node_entities_info_seq.append(entry)
         data = serialize(info, self._info_type)
         dds_raw.write(self._info_writer, data.ljust((len(data) + 3) & ~3, b"\0"))
 
-    def release(self, node: Any) -> None:
+    def release(self, link: Any) -> None:
         """Forget a node; the last one takes the participant down, so that peers see it leave at once."""
-        if node in self._nodes:
-            self._nodes.remove(node)
+        if link in self._links:
+            self._links.remove(link)
         with _lock:
             self.users -= 1
             if self.users > 0:

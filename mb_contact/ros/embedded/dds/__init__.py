@@ -1,0 +1,4 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ROS 2's wire on Eclipse Cyclone DDS: rmw_cyclonedds' conventions, and Fast DDS's for services."""
