@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mb_contact.model.visuals import read_visuals
+from mb_contact.model.shapes.visuals import read_visuals
 
 
 def visual_triangles(file, link_pose):

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 import mb_contact as mb  # noqa: E402
-from mb_contact.model.shape_meshes import box_mesh  # noqa: E402
+from mb_contact.model.shapes.shape_meshes import box_mesh  # noqa: E402
 from mb_contact.viewer.drawing import Part, scene_drawing  # noqa: E402
 from mb_contact.viewer.render import Camera, picture  # noqa: E402
 from mb_contact.viewer.snapshot import snapshot_of  # noqa: E402

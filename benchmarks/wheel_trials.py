@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 import mb_contact as mb  # noqa: E402
+from mb_contact.model.builtin.wheel import DISC, PLAY, wheel_urdf  # noqa: E402
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix, rotation_about  # noqa: E402
-from mb_contact.model.wheel import DISC, PLAY, wheel_urdf  # noqa: E402
 from mb_contact.programs.demo.watch import WatchedSimulator  # noqa: E402
 from mb_contact.programs.demo.wheel import BACK_TILT, BACK_TOLERANCE, SUPPORTS, judge  # noqa: E402
 

@@ -43,9 +43,9 @@ _DEFINED = {
         "SolverError",
     ),
     "model": ("Model", "Scene", "World", "build_world", "load_scene", "load_urdf"),
-    "model.pendulum": ("pendulum",),
+    "model.builtin.pendulum": ("pendulum",),
     "simulation": ("Certificate", "Simulator", "State", "Step"),
-    "simulation.surface_simulator": ("surface_simulator",),
+    "simulation.surfaces.simulator": ("surface_simulator",),
     "solvers": ("solve_friction", "solve_lcp"),
     "worlds": ("Worlds", "rollout"),
 }

@@ -28,9 +28,9 @@ from mb_contact.errors import (
     SolverError,
 )
 from mb_contact.model import Model, Scene, World, build_world, load_scene, load_urdf
-from mb_contact.model.pendulum import pendulum
+from mb_contact.model.builtin.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
-from mb_contact.simulation.surface_simulator import surface_simulator
+from mb_contact.simulation.surfaces.simulator import surface_simulator
 from mb_contact.solvers import solve_friction, solve_lcp
 from mb_contact.worlds import Worlds, rollout
 

@@ -181,7 +181,7 @@ def _run(arguments):
         _seed(arguments.seed)
     scene = arguments.scene
     if is_surface_scene(scene):
-        from mb_contact.simulation.surface_simulator import surface_simulator
+        from mb_contact.simulation.surfaces.simulator import surface_simulator
 
         scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
     else:
@@ -276,7 +276,7 @@ def _demo(arguments):
 
 def _compile(arguments):
     from mb_contact.model.scene import load_scene
-    from mb_contact.simulation.warm_up import compile_ahead
+    from mb_contact.simulation.kernels.warm_up import compile_ahead
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     for scene in arguments.scenes:
@@ -302,7 +302,7 @@ def _check(arguments):
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     if is_surface_scene(arguments.scene):
-        from mb_contact.simulation.surface_world import describe_others
+        from mb_contact.simulation.surfaces.world import describe_others
 
         others, world = describe_others(arguments.scene)
         lines = describe_surface_scene(arguments.scene) + others
@@ -316,7 +316,7 @@ def _check(arguments):
 
 def _info(arguments):
     from mb_contact.model.describe import describe_model
-    from mb_contact.model.urdf import load_urdf
+    from mb_contact.model.urdf.reader import load_urdf
 
     model = load_urdf(
         arguments.urdf,

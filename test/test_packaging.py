@@ -153,8 +153,8 @@ def test_the_five_papers_are_cited():
 COUNT = """
 import json
 from mb_contact.errors import MbContactError
-from mb_contact.simulation.kernel_jobs import KINDS
-from mb_contact.simulation.warm_up import all_jobs
+from mb_contact.simulation.kernels.kernel_jobs import KINDS
+from mb_contact.simulation.kernels.warm_up import all_jobs
 from mb_contact.compile.dispatcher import COMPILED
 from numba.core import event
 import mb_contact

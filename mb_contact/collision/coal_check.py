@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mb_contact.collision import coal_compiled, coal_engine, coal_library
-from mb_contact.model.hulls import convex_hull
 from mb_contact.model.pairs import first_rows, hull_arrays
+from mb_contact.model.shapes.hulls import convex_hull
 from mb_contact.types import SHAPE_CONVEX, Geoms
 
 

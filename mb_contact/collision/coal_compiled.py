@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mb_contact.checks import Floats
 from mb_contact.collision.sizes import checked_size, hull_vertices
 from mb_contact.errors import CollisionError
-from mb_contact.model.hulls import convex_hull
+from mb_contact.model.shapes.hulls import convex_hull
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE, Geoms
 
 #: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more

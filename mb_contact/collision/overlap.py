@@ -16,7 +16,7 @@ from mb_contact.collision.coal_engine import TOLERANCE, _convex
 from mb_contact.collision.sizes import make_shape
 from mb_contact.core.collision.shapes import reach
 from mb_contact.core.handle import make_geoms_handle
-from mb_contact.model.hulls import convex_hull
+from mb_contact.model.shapes.hulls import convex_hull
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, Geoms
 
 CORNERS = 1000  #: of a hull at most

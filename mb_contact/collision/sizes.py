@@ -10,7 +10,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.errors import CollisionError
-from mb_contact.model.hulls import Hull, convex_hull
+from mb_contact.model.shapes.hulls import Hull, convex_hull
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
-from mb_contact.control.ik_kernel import Moved, Space, Wanted, search, settle
 from mb_contact.control.poses import wanted_pose
+from mb_contact.core.tree.inverse_kinematics import Moved, Space, Wanted, search, settle
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.nodes import NodeLike, Point, node_arrays
 from mb_contact.errors import InputError

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mb_contact.gym.tasks import Task
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.model.shape_meshes import ball_profile, turned
+from mb_contact.model.shapes.shape_meshes import ball_profile, turned
 from mb_contact.types import WORLD
 from mb_contact.viewer.drawing import Part, scene_drawing
 from mb_contact.viewer.graph import SceneGraph

@@ -3,9 +3,9 @@
 
 """Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
 
+from mb_contact.model.builtin.pendulum import Pendulum
 from mb_contact.model.mjcf import ImportedScene, export_mjcf, import_mjcf
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pendulum import Pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     Actuator,
@@ -32,7 +32,7 @@ from mb_contact.model.scene import (
     preset,
     save_scene,
 )
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.model.world import World, build_world
 
 __all__ = [

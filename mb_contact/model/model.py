@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
 from mb_contact.errors import InputError, ModelError
-from mb_contact.model.hulls import Hull
-from mb_contact.model.mimics import expand
 from mb_contact.model.rotations import quat_to_matrix, rotation_about
+from mb_contact.model.shapes.hulls import Hull
+from mb_contact.model.urdf.mimics import expand
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_PLANAR,

@@ -10,7 +10,6 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.body_coordinates import in_body_coordinates, make_hinges
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
-from mb_contact.model.deviations import told
 from mb_contact.model.flexible.links import FlexibleBody
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
@@ -21,7 +20,11 @@ from mb_contact.model.pairs import (
     pair_means,
     pair_surfaces,
 )
-from mb_contact.model.primitives import (
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
+from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene
+from mb_contact.model.scene.robots import JOINT_PROPERTIES
+from mb_contact.model.shapes.deviations import told
+from mb_contact.model.shapes.primitives import (
     flexible_links,
     free_body,
     moved_frame,
@@ -29,14 +32,11 @@ from mb_contact.model.primitives import (
     scene_file,
     scene_shapes,
 )
-from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene
-from mb_contact.model.scene.robots import JOINT_PROPERTIES
-from mb_contact.model.series_springs import spring_joint
-from mb_contact.model.srdf import load_srdf
-from mb_contact.model.triangle_meshes import kind_of
+from mb_contact.model.shapes.triangle_meshes import kind_of
 from mb_contact.model.units import Units, scene_units
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
+from mb_contact.model.urdf.series_springs import spring_joint
+from mb_contact.model.urdf.srdf import load_srdf
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_NQ,

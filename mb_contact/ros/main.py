@@ -137,7 +137,7 @@ def _simulator(scene, progress):
 
 def _compile_behind():
     """What the simulation may need later is compiled while it runs."""
-    from mb_contact.simulation.warm_up import compile_behind
+    from mb_contact.simulation.kernels.warm_up import compile_behind
 
     compile_behind()
 

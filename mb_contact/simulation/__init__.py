@@ -6,15 +6,15 @@
 from mb_contact.lazy import lazy_names
 
 _DEFINED = {
-    "cameras": ("ImageReading", "ScanReading"),
+    "sensors.cameras": ("ImageReading", "ScanReading"),
     "initial": ("initial_penetrations",),
-    "pads": ("TactileReading",),
+    "sensors.pads": ("TactileReading",),
     "results": ("Certificate", "Impact", "Step"),
-    "sensors": ("EncoderReading", "ImuReading", "Sensors"),
+    "sensors.sensors": ("EncoderReading", "ImuReading", "Sensors"),
     "simulator": ("Simulator",),
     "state": ("State",),
-    "mixed_simulator": ("MixedSimulator",),
-    "surface_simulator": ("SurfaceSimulator",),
+    "surfaces.mixed": ("MixedSimulator",),
+    "surfaces.simulator": ("SurfaceSimulator",),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

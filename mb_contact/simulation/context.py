@@ -25,9 +25,9 @@ from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.record import StateLayout, read_only
-from mb_contact.simulation.integrators import make_scene_flow
 from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.simulation.sleeping import Sleepers
+from mb_contact.simulation.stepping.integrators import make_scene_flow
 from mb_contact.simulation.wrenches import ExternalWrenches, moving_links
 from mb_contact.types import ASK_ON_WAY, JOINT_FLOATING, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS, Contacts
 
@@ -128,7 +128,7 @@ class StepContext:
         self.contact_step = self.integrator = self.impacts = self.events = None
         self.motions = None  #: DrivenMotions of a scene that has some
         if scene.motions:
-            from mb_contact.simulation.driven import DrivenMotions  # SciPy takes 0.2 s to import
+            from mb_contact.simulation.joints.driven import DrivenMotions  # SciPy takes 0.2 s to import
 
             self.motions = DrivenMotions(self)
         self.sleepers = Sleepers(self, self._layout[0])

@@ -16,14 +16,14 @@ from mb_contact.dynamics import OperationalSpace
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.hinges import Hinged
-from mb_contact.simulation.joint_wrench import JointWrenches, LoopForces
+from mb_contact.simulation.joints.hinges import Hinged
+from mb_contact.simulation.kernels.threads import Threads
 from mb_contact.simulation.operational import LinkImpulses, OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
-from mb_contact.simulation.sensors import Sensing
+from mb_contact.simulation.sensors.joint_wrench import JointWrenches, LoopForces
+from mb_contact.simulation.sensors.sensors import Sensing
 from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
-from mb_contact.simulation.threads import Threads
 
 
 class Readings(Sensing, Threads, Hinged, Resting):

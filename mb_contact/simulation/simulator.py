@@ -19,18 +19,18 @@ from mb_contact.lazy import imported
 from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import build_world
 from mb_contact.record import Recorded
-from mb_contact.simulation.contact_step import ContactStep, refuse_beyond_studies, usual_step
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.events import EventScheme
-from mb_contact.simulation.impacts import Impacts, needs_impacts
-from mb_contact.simulation.integrators import make_integrator
-from mb_contact.simulation.joint_requests import ask_servos, placed
+from mb_contact.simulation.joints.joint_requests import ask_servos, placed
+from mb_contact.simulation.kernels.warm_up import compile_parts, compile_step, is_compiled
 from mb_contact.simulation.readings import Readings
 from mb_contact.simulation.rebuild import carry_over
 from mb_contact.simulation.results import Step
 from mb_contact.simulation.state import SimulationState
-from mb_contact.simulation.step import Stepper
-from mb_contact.simulation.warm_up import compile_parts, compile_step, is_compiled
+from mb_contact.simulation.stepping.contact_step import ContactStep, refuse_beyond_studies, usual_step
+from mb_contact.simulation.stepping.events import EventScheme
+from mb_contact.simulation.stepping.impacts import Impacts, needs_impacts
+from mb_contact.simulation.stepping.integrators import make_integrator
+from mb_contact.simulation.stepping.step import Stepper
 
 
 class Simulator(Readings, Recorded):

@@ -18,8 +18,8 @@ from mb_contact.dynamics import mass_matrix
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.record import LiveState, State as State
-from mb_contact.simulation.closing import close_loops
 from mb_contact.simulation.context import StepContext
+from mb_contact.simulation.stepping.closing import close_loops
 from mb_contact.types import CLOSURE_ROWS
 
 ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]

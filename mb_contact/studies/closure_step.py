@@ -16,7 +16,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES
 from mb_contact.core.handle import DRIFT_RATE
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
-from mb_contact.simulation.contact_step import ContactStep, refuse_embedded
+from mb_contact.simulation.stepping.contact_step import ContactStep, refuse_embedded
 
 if TYPE_CHECKING:
     from mb_contact.simulation.context import StepContext

@@ -15,8 +15,8 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import BAD_BODY
-from mb_contact.simulation.contact_step import ContactStep, refuse_embedded
-from mb_contact.simulation.integrators import Integrator
+from mb_contact.simulation.stepping.contact_step import ContactStep, refuse_embedded
+from mb_contact.simulation.stepping.integrators import Integrator
 from mb_contact.types import OK
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.errors import DynamicsError, InputError, ModelError, SceneError
 from mb_contact.model.resources import exists, find_resource
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.surfaces import shapes
 from mb_contact.surfaces.bodies import SurfaceBase, SurfaceBody
 from mb_contact.surfaces.mass import shell

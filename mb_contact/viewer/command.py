@@ -57,7 +57,7 @@ def _simulate(scene, options):
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     if is_surface_scene(scene):
-        from mb_contact.simulation.surface_simulator import surface_simulator
+        from mb_contact.simulation.surfaces.simulator import surface_simulator
 
         simulator = surface_simulator(scene, _progress)
         drawing = surface_drawing(simulator)

@@ -10,12 +10,12 @@ import numpy as np
 
 from mb_contact.checks import as_matrix
 from mb_contact.errors import InputError
-from mb_contact.model.height_fields import grid_triangles
 from mb_contact.model.pairs import link_frictions
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Scene
-from mb_contact.model.shape_meshes import ball_profile, box_mesh, turned
-from mb_contact.model.visuals import PALETTE, STILL, read_visuals, scene_visuals, shape_visuals
+from mb_contact.model.shapes.height_fields import grid_triangles
+from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
+from mb_contact.model.shapes.visuals import PALETTE, STILL, read_visuals, scene_visuals, shape_visuals
 from mb_contact.model.world import World
 from mb_contact.types import SHAPE_PLANE, WORLD
 

@@ -10,7 +10,7 @@ from typing import Any
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
-from mb_contact.simulation.springs import Springs
+from mb_contact.simulation.joints.springs import Springs
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.options import EFFORTS, as_factor
 from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, snapshot_of

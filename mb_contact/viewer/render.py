@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.model.shapes.shape_meshes import shape_mesh
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.snapshot import Poses
 

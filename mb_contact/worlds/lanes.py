@@ -29,7 +29,7 @@ from mb_contact.core.worlds.store import (
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.state import SimulationState
-from mb_contact.simulation.step import Stepper
+from mb_contact.simulation.stepping.step import Stepper
 from mb_contact.types import ASK_AT_END, ASK_ENGINE
 
 #: why a world ends before a step is begun

@@ -24,7 +24,7 @@ from mb_contact.core.worlds.store import Store, make_store_handle
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene, load_scene
 from mb_contact.record import LiveState, State
-from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step
+from mb_contact.simulation.kernels.warm_up import WORLDS, compile_parts, compile_step
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.controllers import Controllers
 from mb_contact.worlds.jobs import Jobs

@@ -13,9 +13,9 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.collision import coal_check, coal_compiled, coal_engine, coal_library, make_narrow_phase
-from mb_contact.model.hulls import convex_hull
 from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
+from mb_contact.model.shapes.hulls import convex_hull
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE, Geoms
 from scenes.collision_cases import random_rotation
 

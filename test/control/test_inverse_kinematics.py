@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.control.ik_kernel import rotation_error
+from mb_contact.core.tree.inverse_kinematics import rotation_error
 from mb_contact.model.rotations import matrix_to_quat, rotation_about
 from oracles.pinocchio_peer import example_robots
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.builtin.wheel import DISC, NUT_HEIGHT, NUT_WIDTH, STUD_LENGTH, bolt_circle
 from mb_contact.model.rotations import rotation_about
-from mb_contact.model.wheel import DISC, NUT_HEIGHT, NUT_WIDTH, STUD_LENGTH, bolt_circle
 from mb_contact.programs.demo.nut import HUB, NUT, SUPPORTS, judge
 from mb_contact.programs.demo.watch import WatchedSimulator
 from paths import ROOT

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from mb_contact.model import meshes as meshes_module
-from mb_contact.model.hulls import MOST_VERTICES, convex_hull
-from mb_contact.model.inertia import solid, solid_polyhedra
+from mb_contact.model.shapes import meshes as meshes_module
+from mb_contact.model.shapes.hulls import MOST_VERTICES, convex_hull
+from mb_contact.model.shapes.inertia import solid, solid_polyhedra
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_ELLIPSOID
 from scenes.hull_cases import CUBE, is_sound
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.model.inertia import RigidInertia, solid, weld
 from mb_contact.model.rotations import rpy_to_matrix
+from mb_contact.model.shapes.inertia import RigidInertia, solid, weld
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,

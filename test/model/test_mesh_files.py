@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
-from mb_contact.model.meshes import mesh_content, read_mesh
 from mb_contact.model.resources import find_resource
+from mb_contact.model.shapes.meshes import mesh_content, read_mesh
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])

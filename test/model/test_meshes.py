@@ -12,10 +12,11 @@ from scipy.spatial import ConvexHull
 from mb_contact.collision import coal_engine, fcl_engine
 from mb_contact.collision.sizes import make_shape
 from mb_contact.errors import ModelError, SceneError
-from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf, meshes as meshes_module
-from mb_contact.model.hulls import MOST_VERTICES
-from mb_contact.model.inertia import solid
-from mb_contact.model.meshes import convex_bodies, read_mesh
+from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf
+from mb_contact.model.shapes import meshes as meshes_module
+from mb_contact.model.shapes.hulls import MOST_VERTICES
+from mb_contact.model.shapes.inertia import solid
+from mb_contact.model.shapes.meshes import convex_bodies, read_mesh
 from mb_contact.types import SHAPE_BOX, SHAPE_CONVEX
 from oracles.pinocchio_peer import example_robots
 from scenes.hull_cases import is_sound

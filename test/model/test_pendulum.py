@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.pendulum import SCENE_FILES, VARIANTS
+from mb_contact.model.builtin.pendulum import SCENE_FILES, VARIANTS
 from paths import ROOT
 from scenes.pendulums import bent
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.builtin.wheel import FILES
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.wheel import FILES
 from paths import ROOT
 from scenes.shipped_scenes import CONFIG, SCENES
 
@@ -48,7 +48,7 @@ def test_a_scene_names_its_schema_and_says_what_it_shows(name):
 
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_the_pieces_of_the_wheel_are_those_of_their_program(file):
-    assert (ROOT / "urdf" / file).read_text() == FILES[file](), "python -m mb_contact.model.wheel urdf"
+    assert (ROOT / "urdf" / file).read_text() == FILES[file](), "python -m mb_contact.model.builtin.wheel urdf"
 
 
 def test_everything_stays_on_the_table_and_comes_to_rest():

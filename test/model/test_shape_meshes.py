@@ -11,13 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mb_contact.model.hulls import convex_hull
-from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.pairs import hull_arrays
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import load_scene
-from mb_contact.model.shape_meshes import shape_mesh
-from mb_contact.model.visuals import read_visuals, scene_visuals, thinned
+from mb_contact.model.shapes.hulls import convex_hull
+from mb_contact.model.shapes.meshes import convex_bodies
+from mb_contact.model.shapes.shape_meshes import shape_mesh
+from mb_contact.model.shapes.visuals import read_visuals, scene_visuals, thinned
 from mb_contact.model.world import build_world
 from mb_contact.types import (
     SHAPE_BOX,

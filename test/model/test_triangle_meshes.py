@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.inertia import shell
-from mb_contact.model.meshes import convex_bodies
-from mb_contact.model.triangle_meshes import CLOSED, SHEET, triangle_mesh
+from mb_contact.model.shapes.inertia import shell
+from mb_contact.model.shapes.meshes import convex_bodies
+from mb_contact.model.shapes.triangle_meshes import CLOSED, SHEET, triangle_mesh
 from scenes.mesh_bodies import bowl, circle, hollow_sphere, ring, sheet_of, wheel, write_obj
 
 

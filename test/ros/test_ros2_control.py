@@ -18,7 +18,7 @@ import yaml
 from lxml import etree
 
 from mb_contact.model.resources import find_resource
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.ros import QoS
 from ros.ros2_control import CONTROLLERS, XACRO, remappings
 from ros.support import Session

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 
 ARM = """<robot name="arm">
   <link name="stand"/>

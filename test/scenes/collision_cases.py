@@ -14,9 +14,9 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.handle import make_geoms_handle
-from mb_contact.model.height_fields import HeightField, height_field
-from mb_contact.model.hulls import convex_hull
 from mb_contact.model.pairs import first_rows, hull_arrays
+from mb_contact.model.shapes.height_fields import HeightField, height_field
+from mb_contact.model.shapes.hulls import convex_hull
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,

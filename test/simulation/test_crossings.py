@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.simulation.crossings import Crossings
+from mb_contact.simulation.stepping.crossings import Crossings
 
 
 def search(*gaps, end=1.0, may_dip=True, way=10.0, slack=0.0, tolerance=0.0):

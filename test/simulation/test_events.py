@@ -21,7 +21,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
-from mb_contact.simulation import events as event_scheme
+from mb_contact.simulation.stepping import events as event_scheme
 
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")
 G = 9.81

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import JointProperties, Scene, SceneModel
-from mb_contact.simulation.integrators import make_integrator
+from mb_contact.simulation.stepping.integrators import make_integrator
 from mb_contact.types import OK
 from scenes.moving_systems import (
     SMOOTH,

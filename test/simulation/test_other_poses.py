@@ -11,9 +11,9 @@ import pytest
 import mb_contact as mb
 from mb_contact.core.collision.closed_forms import ASKED
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
-from mb_contact.simulation import contact_step
-from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.other_poses import OtherPoses
+from mb_contact.simulation.stepping import contact_step
+from mb_contact.simulation.stepping.impacts import Impacts
 from mb_contact.types import SHAPE_PLANE
 
 

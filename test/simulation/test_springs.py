@@ -11,7 +11,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
-from mb_contact.simulation.springs import FREQUENCY, FURTHEST, PointSpring, Springs
+from mb_contact.simulation.joints.springs import FREQUENCY, FURTHEST, PointSpring, Springs
 from paths import ROOT
 
 MASS = 2.0

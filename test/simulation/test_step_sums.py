@@ -12,7 +12,7 @@ import pytest
 
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.workspace import ITERATIONS, STAGE
-from mb_contact.simulation.step_sums import StepSums
+from mb_contact.simulation.stepping.step_sums import StepSums
 
 pytestmark = pytest.mark.nojit
 

@@ -14,9 +14,9 @@ from mb_contact.compile import files
 from mb_contact.compile.workers import Job, Progress
 from mb_contact.errors import InputError
 from mb_contact.model.scene import CHOICES, Pose, Primitive, Scene
-from mb_contact.simulation import kernel_jobs, warm_up
+from mb_contact.simulation.kernels import kernel_jobs, warm_up
+from mb_contact.simulation.kernels.warm_up import compile_ahead, compile_jobs, compile_wanted
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.simulation.warm_up import compile_ahead, compile_jobs, compile_wanted
 
 
 def test_the_jobs_have_every_choice_and_every_scene_of_the_library():

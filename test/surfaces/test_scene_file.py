@@ -11,7 +11,7 @@ import pytest
 from mb_contact import cli
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.simulation.surface_simulator import SurfaceSimulator, surface_simulator
+from mb_contact.simulation.surfaces.simulator import SurfaceSimulator, surface_simulator
 from mb_contact.surfaces.scene_build import build_motion, build_tree, describe_surface_scene
 from mb_contact.surfaces.scene_file import is_surface_scene, load_surface_scene
 from scenes.surface_scene_files import GOOD, TREE, WRONG, WRONG_TREE

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.surfaces import (
     ContactJoint,
     SurfaceBase,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.model.shape_meshes import ball_profile, box_mesh, turned
+from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
 from mb_contact.viewer.render import FLOOR, LAMP, SKY, Camera, render
 
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)

@@ -169,7 +169,7 @@ def test_every_link_with_a_shape_is_drawn_where_it_is():
 
 @pytest.mark.parametrize("name", ["bezier_patch", "three_patches"])
 def test_smooth_surfaces_are_drawn_through_their_contact_points(name):
-    from mb_contact.simulation.surface_simulator import surface_simulator
+    from mb_contact.simulation.surfaces.simulator import surface_simulator
 
     simulator = surface_simulator(ROOT / "config" / f"{name}.yaml")
     drawing = surface_drawing(simulator)
@@ -185,7 +185,7 @@ def test_smooth_surfaces_are_drawn_through_their_contact_points(name):
 
 
 def test_surfaces_among_ordinary_objects_are_drawn_once_each():
-    from mb_contact.simulation.surface_simulator import surface_simulator
+    from mb_contact.simulation.surfaces.simulator import surface_simulator
 
     simulator = surface_simulator(ROOT / "config" / "egg_and_boxes.yaml")
     drawing = surface_drawing(simulator)

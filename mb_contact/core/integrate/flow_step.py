@@ -9,7 +9,7 @@
 
 Euler's rule, v+ = v + dt v_dot(q, v) and q+ = q o exp(dt v+), is the one that needs no flow.  Which rule it is, is a
 number in the flow's arrays: what a scene does not use is never compiled.  Steps of studies, impacts, events and the
-projection of loops take the same kernels one by one (``simulation/contact_step.py``).
+projection of loops take the same kernels one by one (``simulation/stepping/contact_step.py``).
 """
 
 from mb_contact.core.collision.closed_forms import ASKED

@@ -1,7 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The stages of one time step of the operational-space formulation; simulation/contact_step.py calls them in order.
+"""The stages of one time step of the operational-space formulation, in the order of their calls.
+
+simulation/stepping/contact_step.py calls them.
 
     begin_step       geometry poses -> AABBs -> candidate pairs
     find_near        the same, and distances of the pairs that have closed forms

@@ -21,11 +21,11 @@ from mb_contact.errors import ModelError
 from mb_contact.model.flexible.files import read_modal_body
 from mb_contact.model.flexible.modal import ModalBody, ModalMass, fixed_at, modal_mass, normal_modes
 from mb_contact.model.flexible.spec import TOL_PLACE, beam_body
-from mb_contact.model.inertia import MASSLESS, RigidInertia
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rotation_about
 from mb_contact.model.scene import FlexibleLink
-from mb_contact.model.urdf_xml import JointSpec, LinkSpec
+from mb_contact.model.shapes.inertia import MASSLESS, RigidInertia
+from mb_contact.model.urdf.xml import JointSpec, LinkSpec
 
 
 class FlexibleBody(NamedTuple):

@@ -136,7 +136,7 @@ class SceneModel:
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
     with a ``velocity``, joints with ``velocities`` [rad/s, m/s].
     ``collision_meshes``, ``inertia_errors``, ``mimic``, ``massless`` and ``xacro_args`` are those of
-    :func:`~mb_contact.model.urdf.load_urdf`.
+    :func:`~mb_contact.model.urdf.reader.load_urdf`.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.programs.bench.orders import print_orders
 from mb_contact.studies.formulations.catalogue import FORMULATIONS, formulate
 from mb_contact.studies.formulations.step_problem import ContactPoint, StepProblem

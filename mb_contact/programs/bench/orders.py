@@ -16,8 +16,8 @@ import scipy.optimize
 from numpy.typing import ArrayLike
 
 from mb_contact.errors import InputError
-from mb_contact.model.pendulum import pendulum
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.builtin.pendulum import pendulum
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.studies.formulations.catalogue import formulate
 from mb_contact.studies.formulations.step_problem import ContactPoint, StepProblem
 from mb_contact.types import WORLD

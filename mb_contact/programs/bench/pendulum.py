@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.errors import InputError
-from mb_contact.model.pendulum import pendulum, write_scenes
+from mb_contact.model.builtin.pendulum import pendulum, write_scenes
 from mb_contact.programs.bench.pendulum_plots import write_pictures
 from mb_contact.programs.bench.pendulum_runs import BUDGET, LONG, PARTED, WAYS, integrator_of, parted, run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mb_contact.model.pendulum import Pendulum, pendulum
+from mb_contact.model.builtin.pendulum import Pendulum, pendulum
 from mb_contact.programs.bench.pendulum_runs import height_difference, run
 
 SECONDS = 5.0

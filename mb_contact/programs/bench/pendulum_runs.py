@@ -21,7 +21,7 @@ import numpy as np
 
 from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import DynamicsError
-from mb_contact.model.pendulum import Pendulum
+from mb_contact.model.builtin.pendulum import Pendulum
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.closure_step import ClosureStep
 

@@ -12,7 +12,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.model.model import tree_poses
 from mb_contact.model.scene import Scene
-from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.model.shapes.shape_meshes import shape_mesh
 from mb_contact.model.world import World
 from mb_contact.programs.bench.trot import Trot
 from mb_contact.simulation.simulator import Simulator

@@ -56,7 +56,7 @@ class Lift:
     """The example's lift in this process, without ROS and without pacing; ``scene``: another one of the same robot."""
 
     def __init__(self, scene: Scene | str | Path | None = None) -> None:
-        from mb_contact.model.urdf import load_urdf
+        from mb_contact.model.urdf.reader import load_urdf
 
         self.law = _load(find_resource(CONTROLLER))
         self.simulator = sim = Simulator(find_resource(SCENE) if scene is None else scene)

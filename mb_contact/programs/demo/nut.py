@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mb_contact.checks import Floats
+from mb_contact.model.builtin.wheel import NUT_HEIGHT, STUD_LENGTH
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.wheel import NUT_HEIGHT, STUD_LENGTH
 from mb_contact.programs.demo.running import Demonstration
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.model.shapes.shape_meshes import shape_mesh
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import filled, put
 from mb_contact.ros.qos import LATCHED

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.visuals import shape_visuals
+from mb_contact.model.shapes.visuals import shape_visuals
 from mb_contact.simulation.initial import link_poses
 from mb_contact.types import WORLD
 

@@ -14,7 +14,7 @@ import yaml
 
 from mb_contact.errors import InputError, MbContactError, ModelError
 from mb_contact.model.scene import Pose, Scene, SceneModel, load_scene
-from mb_contact.model.urdf import load_urdf
+from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.ros.services.common import Refusal, refuse_if
 from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, parsed, primitive_files
 

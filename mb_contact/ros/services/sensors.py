@@ -9,7 +9,7 @@ from typing import Any
 from mb_contact.errors import MbContactError
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.services.standard import TRIGGER
-from mb_contact.simulation.sensors import TARED
+from mb_contact.simulation.sensors.sensors import TARED
 
 
 def tare_services(simulator_node: Any) -> None:

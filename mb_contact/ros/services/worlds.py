@@ -237,7 +237,7 @@ def simulator_of(path: Path) -> Any:
         It is none.
     """
     from mb_contact.simulation.simulator import Simulator
-    from mb_contact.simulation.surface_simulator import surface_simulator
+    from mb_contact.simulation.surfaces.simulator import surface_simulator
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     return surface_simulator(path, lambda _: None) if is_surface_scene(path) else Simulator(path)

@@ -16,7 +16,7 @@ from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.errors import DynamicsError
-from mb_contact.simulation.contact_step import ContactStep, refuse_embedded
+from mb_contact.simulation.stepping.contact_step import ContactStep, refuse_embedded
 from mb_contact.studies.formulations.catalogue import FORMULATIONS, formulate
 from mb_contact.studies.formulations.formulation import STAGES
 from mb_contact.studies.running_scene import posed_problem

@@ -25,7 +25,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
-from mb_contact.simulation.impacts import Impacts
+from mb_contact.simulation.stepping.impacts import Impacts
 from mb_contact.studies.impact_laws import LAWS
 from mb_contact.types import NOT_FINITE, WORLD
 

@@ -12,7 +12,7 @@ from mb_contact.collision import coal_library
 from mb_contact.compile.decorated import DISABLE_JIT
 from mb_contact.compile.dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
-from mb_contact.simulation.step import NOTHING
+from mb_contact.simulation.stepping.step import NOTHING
 
 INTEGRATORS = ("semi_implicit_euler", "rk4", "midpoint", "adaptive")
 STEPS = 150

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.describe import describe_model
-from mb_contact.model.urdf_xml import first_in_plane
+from mb_contact.model.urdf.xml import first_in_plane
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_NAMES,

@@ -6,8 +6,8 @@
 import numpy as np
 import pytest
 
-from mb_contact.model.hulls import convex_hull
 from mb_contact.model.scene.places import is_hull
+from mb_contact.model.shapes.hulls import convex_hull
 
 
 @pytest.mark.parametrize("corners, good", [

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact import cli
-from mb_contact.model.pendulum import SCENE_FILES
+from mb_contact.model.builtin.pendulum import SCENE_FILES
 from mb_contact.programs.bench import pendulum as bench
 from paths import ROOT
 from scenes.pendulums import bent

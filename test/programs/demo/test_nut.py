@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.model.builtin.wheel import NUT_HEIGHT, STUD_LENGTH
 from mb_contact.model.rotations import matrix_to_quat, rotation_about
-from mb_contact.model.wheel import NUT_HEIGHT, STUD_LENGTH
 from mb_contact.programs.demo.nut import HUB, PITCH, judge
 
 HUB_AXES = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])  #: the axle points to the robot

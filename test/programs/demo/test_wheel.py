@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.builtin.wheel import TYRE, TYRE_CENTRE
 from mb_contact.model.rotations import matrix_to_quat, rotation_about
-from mb_contact.model.wheel import TYRE, TYRE_CENTRE
 from mb_contact.programs.demo.wheel import PLACE, judge
 from paths import ROOT
 

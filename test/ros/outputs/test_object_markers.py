@@ -12,7 +12,7 @@ import pytest
 
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import load_scene
-from mb_contact.model.visuals import shape_visuals
+from mb_contact.model.shapes.visuals import shape_visuals
 from mb_contact.model.world import build_world
 from mb_contact.ros.embedded.messages import message_class, serialize
 from mb_contact.ros.options import NodeOptions

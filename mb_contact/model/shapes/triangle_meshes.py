@@ -1,0 +1,420 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Triangle meshes as they are: which triangles lie in one plane, which edges and vertices stand out."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy  # its parts are imported where they are first used
+
+from mb_contact.model.shapes.mesh_trees import box_tree
+from mb_contact.types import SHAPE_CONVEX, SHAPE_MESH, Meshes
+
+SAME_POINT = 1e-9  #: vertices nearer than this part of the diagonal are one
+FLAT = 2e-7  #: corners this part of the diagonal off a plane still lie in it: the rounding of files in single precision
+PARALLEL = 1e-3  #: largest angle between normals of triangles in one plane [rad]
+STRAIGHT = 1.0 - 1e-10  #: cosine of the angle between two ridges that are one
+MOST_PARTS = 64  #: that are looked at for cavities
+CLOSED, SHEET = 1, 2  #: of ``TriangleMesh.sided``
+
+
+class TriangleMesh(NamedTuple):
+    """Triangles with the middle of their bounding box as origin; arrays named as in ``types.Meshes`` are those.
+
+    Of a sheet, a mesh that encloses no volume, every triangle is there twice, once for each side.
+    """
+
+    vertices: np.ndarray  #: (k, 3) [m]
+    triangles: np.ndarray  #: int64 (t, 3), counterclockwise seen from outside
+    faces: np.ndarray  #: (t, 3), outward unit normals, the same for all triangles of a patch
+    corners: np.ndarray  #: int64 (3 t,)
+    first_corner: np.ndarray  #: int64 (t + 1,)
+    patch: np.ndarray  #: int64 (t,), first triangle of those in one plane that hang together
+    centre: np.ndarray  #: (3,), of the bounding box, in the file's frame [m]
+    half: np.ndarray  #: (3,), half extents of the bounding box [m]
+    sided: int  #: CLOSED or SHEET
+    box: np.ndarray
+    child: np.ndarray
+    order: np.ndarray
+    first_ridge: np.ndarray
+    ridge: np.ndarray
+    goes_on: np.ndarray
+    sides: np.ndarray
+    first_peak: np.ndarray
+    peak: np.ndarray
+    first_beside: np.ndarray
+    beside: np.ndarray
+    border: np.ndarray
+    loss: float = 0.0  #: this and the following as of a hull
+    flat: bool = False
+    gap: float = 0.0
+    excess: float = 0.0
+
+    @property
+    def volume(self):
+        """Volume that is enclosed; zero of a sheet [m^3]."""
+        if self.sided == SHEET:
+            return 0.0
+        a, b, c = (self.vertices[self.triangles[:, k]] for k in range(3))
+        return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
+
+
+def triangle_mesh(vertices, triangles):
+    """A mesh made ready for contacts.
+
+    Parameters
+    ----------
+    vertices : (n, 3)
+        [m]
+    triangles : int (t, 3)
+        Counterclockwise seen from outside; where neighbours disagree, or the whole is inside out, they are turned.
+
+    Raises
+    ------
+    ValueError
+        There is no triangle with an area.
+    """
+    vertices = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
+    triangles = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
+    used = vertices[np.unique(triangles)]
+    if len(used) < 3 or not np.isfinite(used).all():
+        raise ValueError("a mesh needs at least one triangle with finite corners")
+    lower, upper = used.min(axis=0), used.max(axis=0)
+    centre, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    diagonal = float(np.linalg.norm(upper - lower))
+    vertices, triangles = _merged(vertices - centre, triangles, SAME_POINT * diagonal)
+    if len(triangles) == 0:
+        raise ValueError("no triangle has an area")
+    triangles, sided = _oriented(vertices, triangles)
+    normals, pairs = _sides(vertices, triangles, sided)
+    return _assembled(vertices, triangles, normals, pairs, sided, centre, half, FLAT * diagonal)
+
+
+def field_mesh(field):
+    """The same arrays of a height field: its border falls off straight down.
+
+    Parameters
+    ----------
+    field : HeightField
+    """
+    normals = np.asarray(field.faces)
+    pairs = _pairs(_directed(field.triangles))
+    return _assembled(
+        field.vertices, field.triangles, normals, pairs, CLOSED, field.centre, field.half, 0.0, field.patch,
+    )  # fmt: skip
+
+
+# --- one surface ----------------------------------------------------------------------------------
+
+
+def _merged(vertices, triangles, same):
+    """Vertices that are one made one; triangles without an area, or that are there twice, left out."""
+    used, triangles = np.unique(triangles, return_inverse=True)
+    vertices, triangles = vertices[used], triangles.reshape(-1, 3)
+    _, index = np.unique(vertices, axis=0, return_inverse=True)
+    first = np.full(index.max() + 1, len(vertices))
+    np.minimum.at(first, index.reshape(-1), np.arange(len(vertices)))
+    near = scipy.spatial.cKDTree(vertices[first]).query_pairs(same, output_type="ndarray")
+    graph = scipy.sparse.coo_array((np.ones(len(near)), near.T), shape=(len(first), len(first)))
+    label = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+    kept = np.full(label.max() + 1, len(first))
+    np.minimum.at(kept, label, np.arange(len(first)))
+    vertices, triangles = vertices[first[kept]], label[index.reshape(-1)[triangles]]
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    longest = np.linalg.norm(np.stack([b - a, c - b, a - c]), axis=2).max(axis=0)
+    triangles = triangles[np.linalg.norm(np.cross(b - a, c - a), axis=1) > same * longest]
+    turned = np.argmin(triangles, axis=1)
+    triangles = np.stack([triangles[np.arange(len(triangles)), (turned + k) % 3] for k in range(3)], axis=1)
+    _, once = np.unique(triangles, axis=0, return_index=True)
+    triangles = triangles[np.sort(once)]
+    used, triangles = np.unique(triangles, return_inverse=True)
+    return np.ascontiguousarray(vertices[used]), triangles.reshape(-1, 3).astype(np.int64)
+
+
+def _directed(triangles):
+    """(edges (3 t, 2), in the order of the triangles)."""
+    return np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
+
+
+def _neighbours(triangles):
+    """Undirected edges of more than one triangle: (half edges that belong together by number of edge, counts)."""
+    edges = _directed(triangles)
+    _, number, count = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
+    return edges, number.reshape(-1), count
+
+
+def _oriented(vertices, triangles):
+    """Triangles wound alike, outward where they enclose a volume; CLOSED or SHEET."""
+    edges, number, count = _neighbours(triangles)
+    if (count != 2).any():
+        return triangles, SHEET
+    order = np.argsort(number, kind="stable").reshape(-1, 2)
+    agree = edges[order[:, 0], 0] == edges[order[:, 1], 1]
+    t = len(triangles)
+    graph = scipy.sparse.coo_array((np.ones(len(order)), (order // 3).T), shape=(t, t)).tocsr()
+    part = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+    mended = set()
+    if not agree.all():
+        flip, known = np.zeros(t, dtype=bool), np.zeros(t, dtype=bool)
+        beside = [[] for _ in range(t)]
+        for (i, j), same in zip((order // 3).tolist(), agree.tolist()):
+            beside[i].append((j, same))
+            beside[j].append((i, same))
+        mended = set(np.unique(part[(order[~agree] // 3)[:, 0]]).tolist())
+        for seed in range(t):
+            stack = [] if known[seed] else [seed]
+            known[seed] = True
+            while stack:
+                i = stack.pop()
+                for j, same in beside[i]:
+                    if known[j] and (flip[i] ^ flip[j]) == same:
+                        return triangles, SHEET  # as of a Klein bottle
+                    if not known[j]:
+                        known[j], flip[j] = True, flip[i] ^ (not same)
+                        stack.append(j)
+        triangles = np.where(flip[:, None], triangles[:, ::-1], triangles)
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    volume = np.bincount(part, np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0)
+    size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    if np.abs(volume).max() <= SAME_POINT * size**3:
+        return triangles, SHEET
+    inside_out = np.isin(np.arange(len(volume)), list(mended)) & (volume < 0.0)
+    volume[inside_out] *= -1.0
+    if volume.sum() < 0.0:
+        inside_out = ~inside_out
+        volume *= -1.0
+    if 1 < len(volume) <= MOST_PARTS:  # a part inside of another one is a cavity, however it is wound
+        inside_out ^= _enclosed(vertices, triangles, part, np.abs(volume)) & (volume > 0.0)
+    return np.where(inside_out[part][:, None], triangles[:, ::-1], triangles), CLOSED
+
+
+def _enclosed(vertices, triangles, part, volume):
+    """Whether each part is inside of an odd number of larger ones: a ray from one of its vertices tells."""
+    inside = np.zeros(len(volume), dtype=bool)
+    size = np.ptp(vertices, axis=0)
+    for k in range(len(volume)):
+        own = vertices[triangles[part == k]].reshape(-1, 3)
+        p = own[own[:, 2].argmax()] + size * [1.234e-5, 0.777e-5, 0.0]
+        for j in range(len(volume)):
+            corners = vertices[triangles[part == j]] - p
+            if volume[j] <= volume[k] or (own < corners.min((0, 1)) + p).any() or (own > corners.max((0, 1)) + p).any():
+                continue
+            a, b, c = (corners[:, i] for i in range(3))
+            u, v, w = (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0] for x, y in ((b, c), (c, a), (a, b)))
+            crossed = ((u > 0.0) & (v > 0.0) & (w > 0.0)) | ((u < 0.0) & (v < 0.0) & (w < 0.0))
+            height = (u * a[:, 2] + v * b[:, 2] + w * c[:, 2])[crossed] / (u + v + w)[crossed]
+            inside[k] ^= bool((height > 0.0).sum() % 2)
+    return inside
+
+
+def _pairs(edges):
+    """Half edges (i, j) that lie on each other the opposite way, i < j; alone ones as (i, -1)."""
+    order = np.lexsort(np.sort(edges, axis=1).T)
+    sorted_edges = np.sort(edges, axis=1)[order]
+    same = (sorted_edges[1:] == sorted_edges[:-1]).all(axis=1)
+    first = np.flatnonzero(np.concatenate([same, [False]]))
+    alone = ~(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
+    both = np.sort(np.stack([order[first], order[first + 1]], axis=1), axis=1)
+    return np.concatenate([both, np.stack([order[alone], np.full(alone.sum(), -1)], axis=1)])
+
+
+def _sides(vertices, triangles, sided):
+    """(normals of triangles, pairs of half edges); of a sheet the triangles are doubled in place."""
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    if sided == CLOSED:
+        return normals, _pairs(_directed(triangles))
+    return normals, _sheet_pairs(vertices, triangles, normals)
+
+
+def _sheet_pairs(vertices, triangles, normals):
+    """Pairs of half edges of both sides of a sheet: about each edge, the sides that look at each other.
+
+    Half edges of the front of triangle i are 3 i + k, those of its back 3 (t + i) + k, along the same edge k.
+    """
+    edges, number, count = _neighbours(triangles)
+    t, order, pairs, at = len(triangles), np.argsort(number, kind="stable"), [], 0
+    for size in count.tolist():
+        fan = order[at : at + size]
+        at += size
+        low, high = np.sort(edges[fan[0]])
+        along = vertices[high] - vertices[low]
+        along = along / np.linalg.norm(along)
+        third = vertices[triangles[fan // 3, (fan % 3 + 2) % 3]] - vertices[low]
+        third -= np.outer(third @ along, along)
+        u = third[0] / np.linalg.norm(third[0])
+        angle = np.arctan2(third @ np.cross(along, u), third @ u) % (2.0 * np.pi)
+        fan = fan[np.argsort(angle, kind="stable")]
+        forward = edges[fan, 0] == low  # the front looks towards growing angles
+        ahead = np.where(forward, fan, fan + 3 * t)
+        behind = np.where(forward, fan + 3 * t, fan)
+        pairs += zip(ahead.tolist(), np.roll(behind, -1).tolist())
+    return np.array(pairs, dtype=np.int64)
+
+
+# --- what stands out ------------------------------------------------------------------------------
+
+
+def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, patch=None):
+    """The mesh from its triangles, and from the half edges that are two sides of one edge."""
+    single = len(triangles)
+    edges = _directed(triangles)
+    if sided == SHEET:
+        triangles = np.concatenate([triangles, triangles[:, [1, 0, 2]]])  # edge 0 of the back is that of the front
+        normals = np.concatenate([normals, -normals])
+        back = 3 * single + np.array([0, 2, 1])[np.arange(3 * single) % 3] + 3 * (np.arange(3 * single) // 3)
+        pairs = np.where(pairs >= 3 * single, back[np.maximum(pairs - 3 * single, 0)], pairs)
+        edges = _directed(triangles)
+    if patch is None:
+        patch = _patches(vertices, triangles, normals, pairs, flat)
+        doubled = np.cross(*(vertices[triangles[:, k]] - vertices[triangles[:, 0]] for k in (1, 2)))
+        of_patch = np.stack([np.bincount(patch, doubled[:, k], len(triangles)) for k in range(3)], axis=1)[patch]
+        normals = of_patch / np.linalg.norm(of_patch, axis=1)[:, None]
+    i, j = pairs.T
+    ends = edges[i]
+    along = vertices[ends[:, 1]] - vertices[ends[:, 0]]
+    along /= np.linalg.norm(along, axis=1)[:, None]
+    n1, n2 = normals[i // 3], normals[np.maximum(j, 0) // 3]
+    d1, d2 = np.cross(n1, along), -np.cross(n2, along)
+    alone = j < 0
+    down = np.array([0.0, 0.0, -1.0])
+    d2[alone] = down - (along[alone] @ down)[:, None] * along[alone]
+    d2[alone] /= np.linalg.norm(d2[alone], axis=1)[:, None]
+    n2[alone] = np.cross(d2[alone], along[alone])
+    apart = alone | (patch[i // 3] != patch[np.maximum(j, 0) // 3])
+    stands_out = apart & (np.einsum("ij,ij->i", n1, d2) < -1e-12) | (np.einsum("ij,ij->i", n1, n2) < -1.0 + 1e-12)
+    if sided == CLOSED:
+        stands_out &= apart
+    chosen = np.flatnonzero(stands_out)
+    chosen = chosen[np.argsort(i[chosen] // 3, kind="stable")]
+    i, j, ends = i[chosen], j[chosen], ends[chosen]
+    sides = np.stack([n1[chosen], n2[chosen], d1[chosen], d2[chosen]], axis=1)
+    border = np.full(len(edges), -1, dtype=np.int64)
+    border[i] = np.arange(len(i))
+    border[j[j >= 0]] = np.flatnonzero(j >= 0)
+    goes_on = _straight(vertices, ends, np.stack([patch[i // 3], np.where(j < 0, -1, patch[np.maximum(j, 0) // 3])], 1))
+    peak, owner, first_beside, beside = _peaks(triangles, edges, patch, ends, goes_on)
+    t = len(triangles)
+    box, child, order = box_tree(vertices[triangles])
+    return TriangleMesh(
+        vertices=vertices, triangles=triangles, faces=np.ascontiguousarray(normals), corners=triangles.reshape(-1),
+        first_corner=np.arange(0, 3 * t + 1, 3, dtype=np.int64), patch=patch, centre=centre, half=half, sided=sided,
+        box=box, child=child, order=order, first_ridge=np.searchsorted(i // 3, np.arange(t + 1)).astype(np.int64),
+        ridge=np.ascontiguousarray(ends), goes_on=goes_on, sides=sides,
+        first_peak=np.searchsorted(owner, np.arange(t + 1)).astype(np.int64), peak=peak, first_beside=first_beside,
+        beside=beside, border=border.reshape(-1, 3),
+    )  # fmt: skip
+
+
+def _patches(vertices, triangles, normals, pairs, tolerance):
+    """First triangle of those in one plane that hang together, of each triangle."""
+    t = len(triangles)
+    i, j = (pairs[pairs[:, 1] >= 0] // 3).T
+    flat = np.einsum("ij,ij->i", normals[i], normals[j]) > 0.0
+    for here, there in ((i, j), (j, i)):
+        away = vertices[triangles[there]] - vertices[triangles[here, 0]][:, None, :]
+        flat &= np.abs(np.einsum("ijk,ik->ij", away, normals[here])).max(axis=1) <= tolerance
+    graph = scipy.sparse.coo_array((np.ones(flat.sum()), (i[flat], j[flat])), shape=(t, t))
+    label = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+    _, first = np.unique(label, return_index=True)
+    patch = first[label].astype(np.int64)
+    area = np.linalg.norm(np.cross(*(vertices[triangles[:, k]] - vertices[triangles[:, 0]] for k in (1, 2))), axis=1)
+    largest = np.lexsort((-area, patch))
+    seed = largest[np.searchsorted(patch[largest], patch)]  # the largest triangle of the patch tells its plane best
+    away = vertices[triangles] - vertices[triangles[seed, 0]][:, None, :]
+    drift = np.abs(np.einsum("ijk,ik->ij", away, normals[seed])).max(axis=1) > 10.0 * tolerance
+    bent = np.isin(patch, patch[drift])  # many tiny angles in a row: no plane after all
+    return np.where(bent, np.arange(t), patch)
+
+
+def _straight(vertices, ends, patches):
+    """Bits of the ends beyond which each ridge goes on straight between the same two planes."""
+    along = vertices[ends[:, 1]] - vertices[ends[:, 0]]
+    along /= np.linalg.norm(along, axis=1)[:, None]
+    at = {}
+    key = np.sort(patches, axis=1).tolist()
+    for r, (a, b) in enumerate(ends.tolist()):
+        at.setdefault((a, *key[r]), []).append((r, 0))
+        at.setdefault((b, *key[r]), []).append((r, 1))
+    goes_on = np.zeros(len(ends), dtype=np.int64)
+    for met in at.values():
+        for r, end in met:
+            for s, other in met:
+                cosine = along[r] @ along[s] * (1.0 if end != other else -1.0)
+                if s != r and cosine > STRAIGHT:
+                    goes_on[r] |= 1 << end
+    return goes_on
+
+
+def _peaks(triangles, edges, patch, ends, goes_on):
+    """Vertices that are neither amid a plane nor on a straight ridge, by the triangle that owns them."""
+    peaks = np.unique(ends)
+    half = np.concatenate([ends[:, 0], ends[:, 1]])
+    straight = np.concatenate([goes_on & 1, goes_on >> 1]) != 0
+    ridges = np.bincount(half, minlength=triangles.max() + 1)
+    amid = np.bincount(half, straight, minlength=triangles.max() + 1)
+    v = triangles.reshape(-1)
+    both = np.unique(np.stack([v, np.repeat(patch, 3)], axis=1), axis=0)
+    planes = np.bincount(both[:, 0], minlength=triangles.max() + 1)
+    peaks = peaks[~((ridges[peaks] == 2) & (amid[peaks] == 2) & (planes[peaks] <= 2))]
+    owner = np.full(triangles.max() + 1, len(triangles))
+    np.minimum.at(owner, v, np.repeat(np.arange(len(triangles)), 3))
+    peaks = peaks[np.argsort(owner[peaks], kind="stable")]
+    beside = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    first = np.searchsorted(beside[:, 0], peaks)
+    last = np.searchsorted(beside[:, 0], peaks, side="right")
+    near = [beside[a:b, 1] for a, b in zip(first, last)]
+    starts = np.cumsum([0, *map(len, near)]).astype(np.int64)
+    return peaks.astype(np.int64), owner[peaks], starts, np.concatenate([np.zeros(0, np.int64), *near])
+
+
+def kind_of(shape):
+    """SHAPE_MESH of a TriangleMesh, SHAPE_CONVEX of a hull."""
+    return SHAPE_MESH if isinstance(shape, TriangleMesh) else SHAPE_CONVEX
+
+
+def mesh_arrays(shapes):
+    """Meshes of geometries, of each a TriangleMesh, a HeightField, a Hull or None."""
+    faces = np.cumsum([0, *(0 if shape is None else len(shape.faces) for shape in shapes)])
+    points = np.cumsum([0, *(0 if shape is None else len(shape.vertices) for shape in shapes)])
+    meshes = [shape if isinstance(shape, TriangleMesh) else field_mesh(shape) if hasattr(shape, "shape") else None
+              for shape in shapes]  # fmt: skip
+    given = [(mesh, faces[g], points[g]) for g, mesh in enumerate(meshes) if mesh is not None]
+
+    def ahead(name):
+        return np.cumsum([0, *(len(getattr(mesh, name)) for mesh, _, _ in given)])
+
+    def joined(name, shift, kind=np.int64):
+        return np.concatenate([getattr(given[0][0], name)[:0].astype(kind), *(
+            getattr(mesh, name) + (0 if shift is None else shift[k]) for k, (mesh, _, _) in enumerate(given))])
+
+    vertex, face = [point for _, _, point in given], [first for _, first, _ in given]
+    nodes, leaves, ridges, peaks, sides = (ahead(name) for name in ("box", "order", "ridge", "peak", "beside"))
+    child = [np.where(mesh.child[:, :1] < 0, mesh.child + [-leaves[k], 0], mesh.child + nodes[k])
+             for k, (mesh, _, _) in enumerate(given)]  # fmt: skip
+
+    def starts(name, shift):
+        full, at = np.zeros(faces[-1] + 1, dtype=np.int64), 0
+        for k, (mesh, first, _) in enumerate(given):
+            full[at:first] = shift[k]
+            at = first + len(mesh.faces)
+            full[first : at + 1] = getattr(mesh, name) + shift[k]
+        full[at:] = full[at]
+        return full
+
+    border = np.full((faces[-1], 3), -1, dtype=np.int64)
+    for k, (mesh, first, _) in enumerate(given):
+        border[first : first + len(mesh.faces)] = np.where(mesh.border < 0, -1, mesh.border + ridges[k])
+    return Meshes(**{
+        "first_node": np.cumsum([0, *(0 if mesh is None else len(mesh.box) for mesh in meshes)]).astype(np.int64),
+        "box": joined("box", None, np.float64), "child": np.concatenate(child), "order": joined("order", face),
+        "sided": np.array([0 if mesh is None else mesh.sided for mesh in meshes], dtype=np.int64),
+        "first_ridge": starts("first_ridge", ridges), "ridge": joined("ridge", vertex),
+        "goes_on": joined("goes_on", None), "sides": joined("sides", None, np.float64),
+        "first_peak": starts("first_peak", peaks), "peak": joined("peak", vertex),
+        "first_beside": np.concatenate([*(mesh.first_beside[:-1] + sides[k] for k, (mesh, _, _) in enumerate(given)),
+                                        [sides[-1]]]).astype(np.int64),
+        "beside": joined("beside", vertex), "border": border,
+    })  # fmt: skip

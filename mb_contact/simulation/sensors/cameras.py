@@ -1,0 +1,186 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Cameras and lidars: rays from a sensor at a snapshot of all bodies' poses, which any thread may cast."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from mb_contact.checks import Floats
+from mb_contact.collision.ray_scene import RayScene, tiles
+from mb_contact.errors import CollisionError
+from mb_contact.model.model import Frame
+from mb_contact.model.scene import Pose
+from mb_contact.model.scene.sensors import Image, Scan
+from mb_contact.model.shapes.visuals import visible
+from mb_contact.types import WORLD
+
+#: from the optical axes (x right, y down, z ahead) to those of the sensor (x ahead, y left, z up): REP 103
+OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+
+
+class ImageReading(NamedTuple):
+    """What a camera tells; rows from the top of the image down.
+
+    Examples
+    --------
+    >>> ahead = np.array([[[0.0, 0.0, 1.0]]])
+    >>> mb.simulation.ImageReading(np.array([[2.0]]), None, ahead).points
+    array([[[0., 0., 2.]]])
+    """
+
+    depth: Floats  #: (height, width), along the optical axis; inf beyond the farthest, -inf below the least [m]
+    colour: npt.NDArray[np.uint8] | None  #: (height, width, 3), red, green, blue; None of a camera without colours
+    directions: Floats  #: (height, width, 3), of the pixels in the optical frame, at depth 1
+
+    @property
+    def points(self) -> Floats:
+        """What is seen as points.
+
+        Returns
+        -------
+        ndarray (height, width, 3)
+            In the optical frame (x right, y down, z ahead); nan where nothing is measured [m].
+        """
+        return _points(self.depth, self.directions)
+
+
+class ScanReading(NamedTuple):
+    """What a lidar tells; rings from the lowest to the highest.
+
+    Examples
+    --------
+    >>> ahead = np.array([[[1.0, 0.0, 0.0]]])
+    >>> mb.simulation.ScanReading(np.array([[2.0]]), ahead).points
+    array([[[2., 0., 0.]]])
+    """
+
+    ranges: Floats  #: (rings, samples); inf beyond the farthest, -inf below the least [m]
+    directions: Floats  #: (rings, samples, 3), unit vectors in the sensor's frame
+
+    @property
+    def points(self) -> Floats:
+        """What is seen as points.
+
+        Returns
+        -------
+        ndarray (rings, samples, 3)
+            In the sensor's frame (x ahead, y left, z up); nan where nothing is measured [m].
+        """
+        return _points(self.ranges, self.directions)
+
+
+def _points(distance, directions):
+    return np.where(np.isfinite(distance), distance, np.nan)[..., None] * directions
+
+
+def image_directions(image: Image) -> Floats:
+    """Directions of a camera's pixels in its optical frame, at depth 1: (height, width, 3)."""
+    u = (np.arange(image.width) - 0.5 * (image.width - 1)) / image.focal_length
+    v = (np.arange(image.height) - 0.5 * (image.height - 1)) / image.focal_length
+    directions = np.ones((image.height, image.width, 3))
+    directions[..., 0], directions[..., 1] = u, v[:, None]
+    return directions
+
+
+def scan_directions(scan: Scan) -> Floats:
+    """Unit vectors of a lidar's rays in its frame: (rings, samples, 3)."""
+    up, turn = np.meshgrid(np.linspace(*scan.elevations, scan.rings), scan.azimuths(), indexing="ij")
+    return np.stack([np.cos(up) * np.cos(turn), np.cos(up) * np.sin(turn), np.sin(up)], axis=-1)
+
+
+class _Rays:
+    """The rays of a camera or lidar; those with the same image or scan share them, while one of them is there.
+
+    So a world that is built anew, for each body that comes or goes, has not to make them again.
+    """
+
+    _made: "WeakValueDictionary[str, _Rays]" = WeakValueDictionary()
+
+    def __init__(self, directions: Floats) -> None:
+        self.directions, self.tiles = directions, tiles(directions)
+
+    @classmethod
+    def of(cls, grid: Image | Scan) -> "_Rays":
+        """Those of an image or a scan."""
+        rays = cls._made.get(repr(grid))
+        if rays is None:
+            rays = cls(image_directions(grid) if isinstance(grid, Image) else scan_directions(grid))
+            cls._made[repr(grid)] = rays
+        return rays
+
+
+class _View(NamedTuple):
+    """A camera or lidar: its rays, and where they come from."""
+
+    sensor: Any
+    rays: _Rays
+    frame: Frame  #: of the rays, on the body that carries the sensor
+
+
+class Cameras:
+    """The cameras and lidars of a simulator, and what they can see; made once, however the simulation goes on.
+
+    Raises
+    ------
+    SceneError
+        They see meshes and Embree is not installed.
+    """
+
+    def __init__(self, simulator: Any) -> None:
+        self._kin, world, scene = simulator.context.kin, simulator.world, simulator.scene
+        self._views = {}
+        for i, sensor in enumerate(scene.sensors):
+            if sensor.kind in ("camera", "lidar"):
+                self._views[sensor.name] = _view(sensor, mount(world, sensor))
+                last = f"sensors[{i}]"
+        try:
+            self._scene = RayScene(world, visible(scene, world))
+        except (CollisionError, OSError) as error:
+            raise scene.error(last, str(error)) from None
+        around = tiles(np.concatenate([np.eye(3), -np.eye(3)])[None])
+        self._scene.cast(around, self._kin.R, self._kin.p, (np.eye(3), np.zeros(3)), None, True)  # compiles or loads
+
+    def capture(self, name: str) -> Callable[[], ImageReading | ScanReading]:
+        """Copy the poses of now; the function returned makes the exact reading of them, in any thread."""
+        view, R, p = self._views[name], self._kin.R.copy(), self._kin.p.copy()
+        return lambda: self._render(view, R, p)
+
+    def _render(self, view, R, p):
+        sensor, camera = view.sensor, view.sensor.kind == "camera"
+        limits = (sensor.image or Image()) if camera else (sensor.scan or Scan())
+        pose = view.frame.placed(R, p)
+        t, colours = self._scene.cast(view.rays.tiles, R, p, pose, sensor.link, camera and limits.colour)
+        t[t > limits.far], t[t < limits.near] = np.inf, -np.inf
+        if not camera:
+            return ScanReading(t, view.rays.directions)
+        return ImageReading(t, colours, view.rays.directions)
+
+
+def _view(sensor, frame):
+    if sensor.kind == "lidar":
+        return _View(sensor, _Rays.of(sensor.scan or Scan()), frame)
+    return _View(sensor, _Rays.of(sensor.image or Image()), Frame(frame.body, frame.R @ OPTICAL, frame.p))
+
+
+def mount(world: Any, sensor: Any) -> Frame:
+    """Frame of a camera or lidar on a body, x ahead and z up; the link ``world`` is the inertial frame."""
+    link = world.frames.get(sensor.link, Frame(WORLD, np.eye(3), np.zeros(3)))
+    pose = sensor.pose or Pose()
+    return Frame(link.body, link.R @ pose.rotation(), link.p + link.R @ pose.origin())
+
+
+def noisy(reading: Any, deviations: tuple[float, float], chance: np.random.Generator) -> Any:
+    """A reading with noise on what is measured: of a deviation that grows with depth squared, or with the range."""
+    distance, (constant, growing) = reading[0], deviations
+    if constant or growing:
+        finite = np.where(np.isfinite(distance), distance, 0.0)
+        power = 2 if isinstance(reading, ImageReading) else 1
+        noise = np.hypot(constant, growing * finite**power) * chance.standard_normal(distance.shape)
+        reading = reading._replace(**{reading._fields[0]: distance + noise})
+    return reading
+
