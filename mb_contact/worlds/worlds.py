@@ -122,9 +122,6 @@ class Worlds(WorldReadings):
     >>> worlds.randomise("mass", 0.5, 2.0, seed=7, mask=[1, 2, 3])
     >>> worlds.state(2).q.shape, worlds.failures, worlds.failed.any()
     ((7,), {}, False)
-    >>> worlds.state[3] = worlds.state[0]  # a fork
-    >>> worlds.state.shape[0], bool((worlds.q[3] == worlds.q[0]).all())
-    (4, True)
     >>> worlds.efforts.shape, worlds.joint_efforts.shape, worlds.targets.shape
     ((4, 0), (4, 6), (4, 6))
     >>> worlds.body_positions.shape, worlds.body_rotations.shape, worlds.link_poses("box")[0].shape
@@ -137,6 +134,9 @@ class Worlds(WorldReadings):
     >>> rows, there, pairs = worlds.contact_rows()
     >>> there.sum(axis=1), pairs[int(rows[0, 0, 12])]
     (array([4, 4, 4, 4]), ('table', 'box'))
+    >>> worlds.state[3] = worlds.state[0]  # a fork
+    >>> worlds.state.shape[0], bool((worlds.q[3] == worlds.q[0]).all())
+    (4, True)
     >>> worlds.v[1, 3] = 0.5
     >>> worlds.refresh([1])
     >>> job = worlds.job([1, 3], steps=5)
