@@ -8,7 +8,8 @@ import math
 import numpy as np
 
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION, MOST_FRICTION
-from mb_contact.model.shapes.triangle_meshes import TriangleMesh, mesh_arrays
+from mb_contact.model.shapes.mesh_arrays import mesh_arrays
+from mb_contact.model.shapes.triangle_meshes import TriangleMesh
 from mb_contact.types import NO_MESHES, FrictionParameters
 
 SWEEP_FROM = 400  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker

@@ -81,7 +81,7 @@ class Writer(End):
         super().__init__(link, keys.PUBLISHER, name, type_name, type_hash(type_name), qos)
         self._sequence = itertools.count(1)
         # each message at once: together with the next ones it would wait for them
-        settings = {"express": True, "congestion_control": zenoh.CongestionControl.DROP}
+        settings: dict[str, Any] = {"express": True, "congestion_control": zenoh.CongestionControl.DROP}
         if not qos.latched:
             self._declare(self._session.declare_publisher(self.key, **settings))
             return
