@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.record import TreePart
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_step import SurfaceContactStep, SurfaceImpacts
 from mb_contact.simulation.surface_world import shared_scene, shared_world
@@ -61,6 +62,7 @@ class MixedSimulator(Simulator):
         if scene.ordinary is None:
             raise InputError("the scene has surface contacts alone; SurfaceSimulator is for these")
         self.tree = build_tree(scene)
+        self._surfaces = TreePart(self.tree)
         super().__init__(shared_scene(scene), progress)
 
     def _make_world(self, scene):
