@@ -46,6 +46,8 @@ class MixedSimulator(Simulator):
     >>> sorted(sim.world.objects)
     ['ball', 'egg', 'lower', 'middle', 'upper']
     >>> sim.restore(before)
+    >>> sim.state.mode
+    array([2])
     >>> sim.set_object("egg", pose=((0.0, 1.0, 0.5), (0.0, 0.0, 0.0, 1.0)))
     >>> sim.tree.mode_name("egg")
     'free'

@@ -86,6 +86,8 @@ class Simulator(Readings, Recorded):
     >>> arm.operational_space(["link_1"]).jacobian.shape, arm.joint_wrench("hinge_0").shape, len(arm.follower_state())
     ((6, 2), (6,), 2)
     >>> arm.restore(start)
+    >>> len(arm.state) == len(start)
+    True
     >>> arm.set_state([0.0, np.pi / 2], [0.0, 0.0])
     >>> arm.q, arm.v, np.isclose(arm.energy(), 9.8 * (9.5 + 9.0))
     (array([0., 1.57079633]), array([0., 0.]), True)

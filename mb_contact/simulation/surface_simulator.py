@@ -78,6 +78,8 @@ class SurfaceSimulator(Recorded):
     >>> sim.mass_matrix().shape, sim.nonlinear_effects().shape  # no robot
     ((0, 0), (0,))
     >>> sim.restore(start)
+    >>> sim.step_count, sim.state.step_count == 0
+    (0, True)
     >>> sim.reset()
     """
 
