@@ -173,6 +173,29 @@ class State:
         return State(self._layout, fixed.copy(), contacts.copy(), self.scene)
 
 
+class Owner:
+    """What a state asks of whoever has it, and of whoever has a part of it beside the arrays."""
+
+    def _state_vectors(self):
+        raise NotImplementedError
+
+    def _make_room_for(self, contacts):
+        raise NotImplementedError
+
+    def _state_written(self, index):
+        raise NotImplementedError
+
+
+class TreePart:
+    """A SurfaceTree as a part of a state."""
+
+    def __init__(self, tree: Any) -> None:
+        self.sizes, self.fingerprint = tree._state_sizes, tree._fingerprint
+        self.put, self.take = tree._put_state, tree._take_state
+
+    _state_sizes = _fingerprint = _put_state = _take_state = None  #: of the tree
+
+
 class Recorded:
     """The part of a simulator that hands out its state and goes on from others."""
 
@@ -223,7 +246,7 @@ class LiveState(State):
     ----------
     layout : StateLayout
     owner
-        Has ``state_vectors()``, the two of now, ``make_room_for(contacts)``, and ``state_written(index)``, which
+        Has ``_state_vectors()``, the two of now, ``_make_room_for(contacts)``, and ``_state_written(index)``, which
         derives what follows from a state that has been written.
     pairs : int
         Pairs of shapes.
@@ -235,7 +258,7 @@ class LiveState(State):
         self._owner, self._pairs = owner, pairs
 
     def _vectors(self):
-        return self._owner.state_vectors()
+        return self._owner._state_vectors()
 
     def __setitem__(self, index, values):
         many = self._vectors()[0].ndim > 1
@@ -249,10 +272,10 @@ class LiveState(State):
         fixed, contacts = self._layout.split(values)
         most = self._most_contacts(fixed, contacts)
         if most > self._layout.room(self._vectors()[1]):
-            self._owner.make_room_for(most)
+            self._owner._make_room_for(most)
         mine = self._vectors()
         mine[0][index], mine[1][index] = fixed, self._layout.fitted(contacts, self._layout.room(mine[1]))
-        self._owner.state_written(index)
+        self._owner._state_written(index)
 
     def _most_contacts(self, fixed, contacts):
         """How many a state has; InputError where numbers are those of none: kernels would look beside their arrays."""

@@ -57,8 +57,8 @@ class StepContext:
     ----------
     scene : Scene
     world : World
-    surfaces : SurfaceTree, optional
-        Whose state is a part of the scene's.
+    surfaces : TreePart, optional
+        The SurfaceTree whose state is a part of the scene's.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class StepContext:
             sizes |= {"gears": len(couplings.gears.ratio), "driven": sizes["closures"]}
         if trees:
             sizes |= {"s": 1, "trees": trees, "sleeping_q": sizes["nq"], "sleeping_v": self.N, "sleeping_n": self.n}
-        return StateLayout(**sizes, **({} if surfaces is None else surfaces.state_sizes()))
+        return StateLayout(**sizes, **({} if surfaces is None else surfaces.sizes()))
 
     @property
     def dt(self):

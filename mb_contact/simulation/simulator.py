@@ -86,6 +86,8 @@ class Simulator(Readings, Recorded):
     >>> arm.operational_space(["link_1"]).jacobian.shape, arm.joint_wrench("hinge_0").shape, len(arm.follower_state())
     ((6, 2), (6,), 2)
     >>> arm.restore(start)
+    >>> len(arm.state) == len(start)
+    True
     >>> arm.set_state([0.0, np.pi / 2], [0.0, 0.0])
     >>> arm.q, arm.v, np.isclose(arm.energy(), 9.8 * (9.5 + 9.0))
     (array([0., 1.57079633]), array([0., 0.]), True)
@@ -103,7 +105,7 @@ class Simulator(Readings, Recorded):
     """
 
     _make_world, _make_impacts, _make_contact_step = staticmethod(build_world), Impacts, staticmethod(usual_step)
-    tree: Any = None  #: SurfaceTree of a scene with surface contacts
+    _surfaces: Any = None  #: TreePart of a scene with surface contacts
     can_rebuild = True  #: whether ``rebuilt`` takes scenes with other bodies
 
     def __init__(
@@ -120,7 +122,7 @@ class Simulator(Readings, Recorded):
         self.world = self._make_world(self.scene)
         if warm_up and not is_compiled():
             compile_step(progress)
-        self.context = context = StepContext(self.scene, self.world, self.tree)
+        self.context = context = StepContext(self.scene, self.world, self._surfaces)
         context.contact_step = (step or self._make_contact_step)(context)
         context.solver[[ONLY_ROWS, TIED]] = context.contact_step.only_rows, context.contact_step.ties_rows
         context.integrator = make_integrator(context)

@@ -145,26 +145,26 @@ class SimulationState:
 
     # --- what the record asks for -------------------------------------------------------------
 
-    def state_vectors(self):
+    def _state_vectors(self):
         """The two vectors of the state, with what Python counts."""
         context = self.context
         context.arrays.clock[:], context.arrays.time_before[0] = (self.step_count, self.even_steps), self.time_before
         if context.surfaces is not None:
-            context.surfaces.put_state(context.arrays)
+            context.surfaces.put(context.arrays)
         return context.state, context.contact_state
 
-    def make_room_for(self, contacts):
+    def _make_room_for(self, contacts):
         """Larger workspaces."""
         self.context.allocate(contacts)
 
-    def state_written(self, _index=None):
+    def _state_written(self, _index=None):
         """All that follows from a state that was written."""
         context, sums = self.context, self.context.work.sums.copy()
         self.step_count, self.even_steps = context.arrays.clock.tolist()
         self.time_before = float(context.arrays.time_before[0])
         context.wrenches.act, context.last, self.derived = True, None, {}
         if context.surfaces is not None:
-            context.surfaces.take_state(context.arrays)
+            context.surfaces.take(context.arrays)
         context.sleepers.go_on()
         self._derive()
         context.work.sums[:] = sums

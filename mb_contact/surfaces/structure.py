@@ -94,12 +94,12 @@ class TreeStructure:
 
     # --- as a part of a state (docs/state.md) -------------------------------------------------
 
-    def state_sizes(self):
+    def _state_sizes(self):
         """Sizes of the arrays of StateArrays that it has, by their names."""
         b, (nq, N) = len(self.contacts), self._own
         return {"surfaces": b, "surface_q": nq + 7 * b, "surface_v": N + 6 * b, "stops": len(self._stops), "one": 1}
 
-    def fingerprint(self):
+    def _fingerprint(self):
         """What a saved state is tied to: (what, value) pairs."""
         laws = [(c.name, c.parent, c.friction, c.release) for c in self.contacts]
         masses = [(c.body.mass, np.asarray(c.body.inertia).tobytes(), np.asarray(c.body.com).tobytes())
@@ -112,7 +112,7 @@ class TreeStructure:
             ("surfaces", hashlib.sha256(b"".join(parts)).hexdigest()),
         )  # fmt: skip
 
-    def put_state(self, arrays):
+    def _put_state(self, arrays):
         """Write its state into StateArrays."""
         arrays.mode[:], arrays.charts[:] = self._modes, [pair.charts for pair in self.pairs]
         arrays.surface_q[:], arrays.surface_v[:] = 0.0, 0.0
@@ -120,7 +120,7 @@ class TreeStructure:
         arrays.near[:], arrays.stops[:] = self._joints.near, [side for _, _, side in self._stops]
         arrays.surface_time[0], arrays.tally[:] = self.time, (self.hand_overs, len(self.events))
 
-    def take_state(self, arrays):
+    def _take_state(self, arrays):
         """Go on from what ``put_state`` has written; of the events those that have happened by then stay."""
         self._modes = arrays.mode.tolist()
         for stop, side in zip(self._stops, arrays.stops.tolist()):

@@ -304,9 +304,9 @@ class SurfaceTree(TreeMotion):
         -------
         State
         """
-        layout = StateLayout(**self.state_sizes())
+        layout = StateLayout(**self._state_sizes())
         vector = np.zeros(layout.fixed.size)
-        self.put_state(layout.fixed.arrays(vector))
+        self._put_state(layout.fixed.arrays(vector))
         return State(layout, vector, np.zeros(0))
 
     def restore(self, state: State) -> None:
@@ -316,7 +316,7 @@ class SurfaceTree(TreeMotion):
         ----------
         state : State
         """
-        self.take_state(state)
+        self._take_state(state)
 
     # --- what it does now ---------------------------------------------------------------------------
 

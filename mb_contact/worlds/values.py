@@ -59,7 +59,7 @@ class OwnValues:
         self._lane, self._sizes, self._world = lane, sizes, lane.world
         self._quaternions = list(quaternions(lane.context.tree).values())
         lane.state.reset()
-        self.start = lane.state.state_vectors()[0].copy()
+        self.start = lane.context.state.copy()
         self.q0 = np.tile(lane.context.q, (sizes["w"], 1))
         self.v0 = np.tile(lane.context.v, (sizes["w"], 1))
         self.gravity = np.tile(lane.context.gravity, (sizes["w"], 1))

@@ -281,7 +281,7 @@ class Worlds(WorldReadings):
             raise InputError("restore needs a WorldsState of worlds with this very scene; take one from save")
         if len(saved.arrays["state"]) != len(chosen):
             raise InputError(f"the saved states are {len(saved.arrays['state'])}, the worlds {len(chosen)}")
-        self.make_room_for(saved.arrays["report"].shape[1])
+        self._make_room_for(saved.arrays["report"].shape[1])
         for name, array in self._store.arrays._asdict().items():
             source = saved.arrays[name]
             if name == "contact_state":
@@ -299,18 +299,18 @@ class Worlds(WorldReadings):
 
     # what ``state`` asks for
 
-    def state_vectors(self) -> tuple[Floats, Floats]:
+    def _state_vectors(self) -> tuple[Floats, Floats]:
         """As ``SimulationState.state_vectors``, of all worlds, with what they are commanded."""
         store = self._store.arrays
         self._part("effort")[:, self.world.joint_v] = store.effort
         return store.state, store.contact_state
 
-    def make_room_for(self, contacts: int) -> None:
+    def _make_room_for(self, contacts: int) -> None:
         """Room for so many contacts in every world."""
         while self._store.arrays.report.shape[1] < contacts:
             self._grow()
 
-    def state_written(self, index: Any) -> None:
+    def _state_written(self, index: Any) -> None:
         """Poses of the worlds that were written, and what they are commanded from now on."""
         chosen = np.atleast_1d(np.arange(self.count)[index])
         self._part("sleepers")[chosen], self._part("sleep_state")[chosen] = 0, 0  # worlds do not sleep

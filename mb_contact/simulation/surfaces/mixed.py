@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.record import TreePart
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.step import SurfaceContactStep, SurfaceImpacts
 from mb_contact.simulation.surfaces.world import shared_scene, shared_world
@@ -45,6 +46,8 @@ class MixedSimulator(Simulator):
     >>> sorted(sim.world.objects)
     ['ball', 'egg', 'lower', 'middle', 'upper']
     >>> sim.restore(before)
+    >>> sim.state.mode
+    array([2])
     >>> sim.set_object("egg", pose=((0.0, 1.0, 0.5), (0.0, 0.0, 0.0, 1.0)))
     >>> sim.tree.mode_name("egg")
     'free'
@@ -61,6 +64,7 @@ class MixedSimulator(Simulator):
         if scene.ordinary is None:
             raise InputError("the scene has surface contacts alone; SurfaceSimulator is for these")
         self.tree = build_tree(scene)
+        self._surfaces = TreePart(self.tree)
         super().__init__(shared_scene(scene), progress)
 
     def _make_world(self, scene):

@@ -15,7 +15,7 @@ from mb_contact.core.state import STEPS
 from mb_contact.core.workspace import ENERGY_START, WORK_DONE
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.record import LiveState, Recorded, StateLayout
+from mb_contact.record import LiveState, Recorded, StateLayout, TreePart
 from mb_contact.simulation.results import Certificate, Step, record_of
 from mb_contact.simulation.surfaces.mixed import MixedSimulator
 from mb_contact.simulation.surfaces.step import cross
@@ -78,6 +78,8 @@ class SurfaceSimulator(Recorded):
     >>> sim.mass_matrix().shape, sim.nonlinear_effects().shape  # no robot
     ((0, 0), (0,))
     >>> sim.restore(start)
+    >>> sim.step_count, sim.state.step_count == 0
+    (0, True)
     >>> sim.reset()
     """
 
@@ -102,7 +104,8 @@ class SurfaceSimulator(Recorded):
         self.robot_description = "" if model is None else model.urdf
         self.scene = NodeScene(scene.rates, self._names, scene.path)
         self.time_step = float(scene.time_step)
-        layout = StateLayout(own=len(self._names), **self.tree.state_sizes())
+        self._part = TreePart(self.tree)
+        layout = StateLayout(own=len(self._names), **self._part.sizes())
         self._vector = np.zeros(layout.fixed.size)
         self._arrays = layout.fixed.arrays(self._vector)
         self._impulses = dict(zip(self._names, self._arrays.surface_impulse))
@@ -140,14 +143,14 @@ class SurfaceSimulator(Recorded):
         start(self.tree, self.surface_scene)
         self._begin()
 
-    def state_vectors(self):
+    def _state_vectors(self):
         """As ``SimulationState.state_vectors``."""
-        self.tree.put_state(self._arrays)
+        self._part.put(self._arrays)
         return self._vector, np.zeros(0)
 
-    def state_written(self, _index):
+    def _state_written(self, _index):
         """As ``SimulationState.state_written``."""
-        self.tree.take_state(self._arrays)
+        self._part.take(self._arrays)
 
     def _fingerprint(self):
         tree, scene = self.tree, self.surface_scene
@@ -155,7 +158,7 @@ class SurfaceSimulator(Recorded):
         return (
             ("kind of scene", "contacts in a tree" if scene.base is None else "one body on a base"),
             ("joints", self.world.joint_names), ("robot or base", (*carrier, scene.base and scene.base.velocity)),
-            ("gravity", tuple(scene.gravity)), *tree.fingerprint(),
+            ("gravity", tuple(scene.gravity)), *self._part.fingerprint(),
         )  # fmt: skip
 
     def energy(self) -> float:
