@@ -198,6 +198,11 @@ class Step:
         self.time, self.events = time, events
         self._numbers, self._solver_names, self._pair_links = numbers, solver_names, pair_links
 
+    def __repr__(self) -> str:
+        certificate = self.certificate
+        told = f"contacts={certificate.contacts}, residual={certificate.residual:.1e}, solver='{certificate.solver}'"
+        return f"Step(time={self.time:g}, {told})"
+
     @cached_property
     def certificate(self) -> Certificate:
         """How exactly the step solved its contact problem, and its energies.

@@ -150,6 +150,9 @@ class Simulator(Readings, Recorded):
         self.step()
         self.reset()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.scene!r}, joints={len(self.world.joint_names)}, time={self.time:g})"
+
     # --- state ------------------------------------------------------------------------------
 
     def reset(self) -> None:

@@ -185,6 +185,9 @@ class Worlds(WorldReadings):
         self.failures: dict[int, str] = {}
         self.reset()
 
+    def __repr__(self) -> str:
+        return f"Worlds({self.scene!r}, count={self.count}, threads={self.threads})"
+
     def close(self) -> None:
         """End the threads; the arrays stay."""
         self._closed = True

@@ -65,3 +65,11 @@ def test_the_interface_is_what_its_users_call():
             if owner in ("simulator", "_simulator") and node.attr not in known:
                 unknown.add(f"{path.relative_to(package)}: {node.attr}")
     assert not unknown
+
+
+def test_what_things_are_is_said_in_a_line():
+    sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+    scene = "Scene('box_on_table.yaml', models=0, primitives=2, time_step=0.001)"
+    assert repr(sim) == f"Simulator({scene}, joints=0, time=0)"
+    assert repr(sim.step()).startswith("Step(time=0.001, contacts=4, residual=")
+    assert repr(mb.Worlds(sim.scene, 3, threads=1)) == f"Worlds({scene}, count=3, threads=1)"

@@ -68,7 +68,7 @@ EULER = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scene:
     """Everything a simulation starts from; times in s, lengths in m, coefficients without unit.
 
@@ -192,6 +192,11 @@ class Scene:
         if self.friction_model is None:
             usual = "coulomb_polyhedral" if self.pivots else "coulomb_cone"
             object.__setattr__(self, "friction_model", usual)
+
+    def __repr__(self) -> str:
+        name = f"'{self.path.name}', " if self.path else ""
+        counts = f"models={len(self.models)}, primitives={len(self.primitives)}"
+        return f"Scene({name}{counts}, time_step={self.time_step:g})"
 
     @property
     def pivots(self) -> bool:
