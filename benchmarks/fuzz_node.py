@@ -349,7 +349,7 @@ def _noise_for(source, chance):
 
     if chance.random() < 0.5:
         return chance.randbytes(chance.choice(SIZES))
-    data = serialize(hostile(source._incoming, chance), source._incoming)[4:]
+    data = serialize(hostile(source._request, chance), source._request)[4:]
     return chance.randbytes(16) + data[: chance.randrange(len(data) + 1)]
 
 

@@ -89,7 +89,7 @@ RUN = {
     "python -m mb_contact.ros.reference": ("test/ros/test_reference.py", "parameter_file()"),
     "python -m mb_contact.testing.plan": ("test/testing/test_plan.py", "plan_schema"),
     "python -m mb_contact.ros.message_packages": ("test/ros/test_message_packages.py", "packages.main()"),
-    "python -m mb_contact.model.builtin.wheel": ("test/programs/demo/test_wheel.py", "model.wheel"),
+    "python -m mb_contact.model.builtin.wheel": ("test/programs/demo/test_wheel.py", "model.builtin.wheel"),
     "python -m mb_contact.surfaces.scene_reference": ("test/model/scene/test_reference.py", "scene_reference.text()"),
     "python -m mb_contact.surfaces.scene_schema": ("test/model/scene/test_schema.py", "scene_schema"),
     "make docs": ("test/test_docs_site.py", "sphinx"),

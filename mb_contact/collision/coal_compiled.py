@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.collision.sizes import checked_size, hull_vertices
+from mb_contact.collision.sizes import OWN, checked_size, hull_vertices
 from mb_contact.errors import CollisionError
 from mb_contact.model.shapes.hulls import convex_hull
-from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE, Geoms
+from mb_contact.types import SHAPE_CONVEX, Geoms
 
 #: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more
 TOLERANCE = 1e-9
@@ -48,7 +48,7 @@ class NarrowPhase:
         self._geoms, self._library = geoms, library
         hulls = []
         for g, kind in enumerate(geoms.kind.tolist()):
-            if kind < SHAPE_PLANE:
+            if kind not in OWN:
                 checked_size(geoms, g)
             hulls.append(_hull(geoms, g) if kind == SHAPE_CONVEX else _NONE)
         vertices, triangles = ([hull[i] for hull in hulls] for i in range(2))

@@ -18,12 +18,16 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
     SHAPE_NAMES,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     Geoms,
 )
 
+#: Shapes that never reach an engine: kernels of this package have their contacts.
+OWN = (SHAPE_PLANE, SHAPE_HEIGHT_FIELD, SHAPE_MESH)
 #: How many entries of its size a shape uses.
 USED = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_CONE: 2, SHAPE_BOX: 3, SHAPE_ELLIPSOID: 3,
         SHAPE_CONVEX: 3}
@@ -68,7 +72,7 @@ def make_shape(library: Any, geoms: Geoms, g: int, convex: Callable[[Hull], Any]
         None for a plane, a height field or a mesh, which never reach an engine.
     """
     kind = int(geoms.kind[g])
-    if kind >= SHAPE_PLANE:
+    if kind in OWN:
         return None
     size = checked_size(geoms, g)
     if kind == SHAPE_CONVEX:

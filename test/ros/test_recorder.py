@@ -53,10 +53,11 @@ def test_a_lockstep_run_is_recorded_completely(tmp_path):
 def test_a_recording_reads_no_topic_a_second_time(tmp_path):
     """A reader of its own wakes another thread for every command, which then takes Python's lock from the physics."""
     with Session() as ros, ros.running(FakeSimulator(2), lockstep=True) as running:
-        before = len(running.node.dds_readers())
+        readers = running.node._waiter.sources
+        before = len(readers)
         recorder = Recorder(tmp_path / "run.mcap", running.stamp)
         recorder.attach(running)
-        assert len(running.node.dds_readers()) == before
+        assert len(readers) == before
         peer = ros.peer()
         command = peer.joint_command(["joint_0"], [0.25])
         peer.send_until(peer.publisher("joint_commands"), command, lambda: running.summary().accepted >= 3)

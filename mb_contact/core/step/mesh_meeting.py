@@ -35,7 +35,10 @@ STEPS = 12  #: most steps back to the moment of touching
 
 @on_demand(INTEGER)
 def review_meshes(h):
-    """OK where the solved step brings no further features of meshes into each other; or as ``exchange``."""
+    """OK where the solved step brings no further features of meshes into each other; or as ``exchange``.
+
+    Reads: buffers, contacts, geoms, kin, need, q, rows, settings, sol, tree, v, work.  Writes: contacts, need, work.
+    """
     need, b, pairs = h.need, h.buffers, h.geoms.pairs
     changed = False
     need.mesh_end[0], need.mesh_end[1] = math.inf, -1.0

@@ -46,7 +46,10 @@ from mb_contact.types import (
 
 @kernel
 def end_of_step(h):
-    """Poses of the bodies where the step ends with the solved velocities."""
+    """Poses of the bodies where the step ends with the solved velocities.
+
+    Reads: need, q, settings, tree, v, work.  Writes: need.
+    """
     need, dt = h.need, h.settings[DT]
     mean = need.rule[MEAN]
     for i in range(h.v.shape[0]):
