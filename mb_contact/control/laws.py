@@ -22,6 +22,7 @@ from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.dynamics.jacobians import frame_pose
 from mb_contact.dynamics.joint_space import mass_matrix, nonlinear_effects
 from mb_contact.dynamics.operational import OperationalSpace, operational_space
+from mb_contact.model.model import Model
 from mb_contact.model.rotations import matrix_to_quat
 
 RATE = 20.0  #: at which errors vanish where no other is asked for [rad/s]
@@ -32,7 +33,8 @@ class Robot:
 
     Parameters
     ----------
-    model : Model or World
+    model : Model
+        Joints that mimic others follow.
     gravity : array_like (3,)
         [m/s^2]
     time_step : float
@@ -51,11 +53,10 @@ class Robot:
     ((2, 2), array([0.1, 0.2]))
     """
 
-    def __init__(self, model: Any, gravity: ArrayLike = GRAVITY, time_step: float = 1e-3) -> None:
+    def __init__(self, model: Model, gravity: ArrayLike = GRAVITY, time_step: float = 1e-3) -> None:
         self.world, self._gravity = model, as_vector(gravity, 3, "gravity")
         self.time_step = as_positive(time_step, "time_step")
-        self._q = np.array(model.q0 if hasattr(model, "q0") else model.neutral_q())
-        self._v = np.zeros(model.N if hasattr(model, "N") else len(model.tree.armature))
+        self._q, self._v = model.neutral_q(), np.zeros(model.N)
 
     def update(self, positions: ArrayLike, velocities: ArrayLike) -> None:
         """Take positions [rad, m] and velocities [rad/s, m/s] of ``world.joint_names``, (joints,) each.

@@ -113,6 +113,18 @@ def test_a_robot_whose_state_comes_from_a_topic_asks_for_the_same_efforts():
     assert np.array_equal(robot.joint_positions(), before)
 
 
+def test_joints_that_mimic_others_weigh_on_their_leader():
+    follows = '<joint name="hinge_2" type="continuous"><mimic joint="hinge_1" multiplier="-0.5" offset="0.2"/>'
+    chain = mb.pendulum(3, length=3.0).urdf().replace('<joint name="hinge_2" type="continuous">', follows)
+    sim = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(chain),)))
+    robot = mb.control.Robot(mb.load_urdf(chain))
+    sim.set_joints(sim.world.joint_names, [0.4, 0.9], [0.3, -0.2])
+    robot.update(sim.joint_positions(), sim.joint_velocities())
+    assert len(sim.world.joint_names) == 2
+    assert np.allclose(robot.mass_matrix(), sim.mass_matrix(), rtol=1e-12)
+    assert np.allclose(mb.control.hold(robot, [0.0, 0.1]), mb.control.hold(sim, [0.0, 0.1]), rtol=1e-9)
+
+
 def test_jaws_press_with_no_more_than_asked():
     effort = mb.control.grip([0.05, 0.05], [0.0, 1.0], [0.0, 0.05], max_effort=20.0, stiffness=1e4, damping=5.0)
     assert np.array_equal(effort, [-20.0, -5.0])
