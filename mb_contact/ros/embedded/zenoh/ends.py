@@ -41,6 +41,8 @@ class End:
         What tells that something which comes in is for this end.
     entity : object or None
         That of Zenoh, while the end is on the graph.
+    closed : bool
+        Whether it has left: what comes in before ``entity`` is there, as what latched topics keep may, counts.
     """
 
     def __init__(self, link: Any, kind: str, name: str, type_name: str, type_hash: str, qos: Any) -> None:
@@ -52,6 +54,7 @@ class End:
         self.gid = keys.identifier(self._name)
         self.inbox: Any = self.key
         self.entity: Any = None
+        self.closed = False
         self._token: Any = None
 
     def _declare(self, entity):
@@ -63,7 +66,7 @@ class End:
 
     def close(self) -> None:
         """Leave the graph; a second call does nothing."""
-        entity, self.entity = self.entity, None
+        entity, self.entity, self.closed = self.entity, None, True
         if self._token is not None:
             self._token.undeclare()
             self._token = None

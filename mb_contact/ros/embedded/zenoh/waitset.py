@@ -68,7 +68,7 @@ class WaitSet:
             source, thing = thing
         elif thing is not None:
             source = self._inboxes.get(_inbox(thing))
-        if thing is not None and source is not None and source.end.entity is not None:  # not closed meanwhile
+        if thing is not None and source is not None and not source.end.closed:
             source.end.keep(self._ready.setdefault(source, []), thing)
 
     def take(self, source: Any) -> list[tuple[bytes, int, Any]]:
