@@ -28,7 +28,7 @@ class CollisionBuffers(NamedTuple):
     order: Annotated[Integers, "g"]  #: the geometries along an axis, as the broad phase last found them
     axis: Annotated[Integers, 1]
     resting: Annotated[Integers, "g"]  #: 1 for those of the world and of trees that sleep
-    travel: Annotated[Reals, "g", 4]  #: way of each geometry in a step, centre and turn [m]
+    travel: Annotated[Reals, "g", 7]  #: of each geometry in a step: way of its centre, and by its turn [m]; turn [rad]
     candidates: Annotated[Integers, "m"]  #: rows of Geoms.pairs
     reach: Annotated[Reals, "m"]  #: gap up to which candidates[i] makes contacts [m]
     witness: Annotated[Reals, "m", WITNESS_SIZE]  #: row i belongs to candidates[i]

@@ -29,7 +29,16 @@ from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.stepping.integrators import make_scene_flow
 from mb_contact.simulation.wrenches import ExternalWrenches, moving_links
-from mb_contact.types import ASK_ON_WAY, JOINT_FLOATING, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS, Contacts
+from mb_contact.types import (
+    ASK_ON_WAY,
+    JOINT_FLOATING,
+    SHAPE_CONVEX,
+    SHAPE_MESH,
+    SHAPE_PLANE,
+    SYSTEM_TOO_SMALL,
+    TOO_MANY_CONTACTS,
+    Contacts,
+)
 
 MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
@@ -134,7 +143,9 @@ class StepContext:
         self.sleepers = Sleepers(self, self._layout[0])
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
-        self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows])
+        kinds = set(world.geoms.kind)
+        looks = SHAPE_MESH in kinds or {SHAPE_CONVEX, SHAPE_PLANE} <= kinds
+        self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows, float(looks)])
         self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors
         self.flow_arrays, self.flow = make_scene_flow(self)

@@ -10,6 +10,8 @@ import mb_contact as mb
 from scenes.mesh_bodies import (
     bowl,
     circle,
+    closed_around,
+    half_circle,
     hollow_sphere,
     revolved,
     ring,
@@ -158,6 +160,18 @@ def test_a_sheet_has_two_sides_and_no_thickness(tmp_path):
     fast = Primitive("ball", "sphere", (0.02,), base="free", mass=0.1, pose=Pose((0.03, 0.0, 0.5)),
                      velocity=mb.model.Velocity(linear=(0.0, 0.0, -80.0)))  # fmt: skip
     assert run([mesh(tmp_path, "sheet", sheet), fast], 20).q[2] == pytest.approx(0.02, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind, deepest", [("convex_hull", 2e-5), ("mesh", DEEPEST)])
+def test_a_body_of_many_corners_tumbles(tmp_path, kind, deepest):
+    """Of corners close together the one that comes down next is a contact, and not the one that is lowest now."""
+    corners = sheet_of(closed_around(half_circle(0.05, 21), 48)) * (1.0, 0.8, 0.6)
+    file = write_obj(tmp_path / "body.obj", corners)
+    body = Primitive("body", "mesh", base="free", mass=0.3, mesh=str(file), collision_meshes=kind,
+                     pose=Pose((0.0, 0.0, 0.1), (0.4, 0.3, 0.0)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(body,), ground=mb.model.Ground()))
+    for _ in range(600):
+        assert sim.step().certificate.penetration <= deepest
 
 
 def test_both_engines_have_the_same_contacts(tmp_path):

@@ -31,7 +31,7 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, re
         World poses of the geometries.
     lower, upper : (g, 3)
         Inflated boxes of ``aabbs`` [m].
-    travel : (g, 4)
+    travel : (g, 7)
         Of ``shape_travel``.
     order, axis : int64 (g,), (1,), in, out
         The geometries in any order, and any axis; the next call is quicker for them.

@@ -107,19 +107,21 @@ def shape_travel(geoms, body_p, V, geom_p, dt, travel):
         Geometry origins, world [m].
     dt : float
         [s]
-    travel : (g, 4), out
-        Way of the centre (3), and of the point farthest from it in the turn about the centre [m].
+    travel : (g, 7), out
+        Way of the centre (3), and of the point farthest from it in the turn about the centre [m]; turn (3) [rad].
     """
     for g in range(geoms.body.shape[0]):
         k = geoms.body[g]
         if k == WORLD:
-            for i in range(4):
+            for i in range(7):
                 travel[g, i] = 0.0
             continue
         w = vector(V, k)
         turn = vector_product(w, between(geom_p, g, body_p, k))
         put_vector(travel, g, vector_sum(ZERO, dt, vector_sum(turn, 1.0, linear(V, k))))
         travel[g, 3] = dt * math.sqrt(vector_dot(w, w)) * _arm(geoms.kind[g], geoms.size, g)
+        for i in range(3):
+            travel[g, 4 + i] = dt * w[i]
 
 
 @kernel
@@ -144,7 +146,7 @@ def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
     geoms : Geoms
     geom_R, geom_p : (g, 3, 3), (g, 3)
         World poses of the geometries.
-    travel : (g, 4)
+    travel : (g, 7)
         Of ``shape_travel``.
     lower, upper : (g, 3), out
         Corners of the boxes [m].

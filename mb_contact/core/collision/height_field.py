@@ -34,7 +34,7 @@ def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
 
     Parameters
     ----------
-    travel : (g, 4)
+    travel : (g, 7)
         Way of each geometry in the step [m]; the field stands still.
     x, y : int
     far : float

@@ -148,7 +148,7 @@ def reduce_field_points(work, count, tol):
                 work.ids[size] = m
                 group[m] = -2  # left out
                 size += 1
-        size = reduce_points(work.points, work.ids, size, vector(normals, k), tol)
+        size = reduce_points(work.points, work.ids, size, vector(normals, k), work.turn, tol)
         for m in range(size):
             group[work.ids[m]] = k
     kept = 0

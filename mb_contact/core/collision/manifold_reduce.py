@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""At most four points of a manifold: the deepest, then those that span the largest area."""
+"""At most four points of a manifold: the one that ends deepest, then those that span the largest area.
+
+Of a body that rolls on many corners the one that comes down next counts, and not the one that is lowest now.
+"""
 
 import numpy as np
 
@@ -35,7 +38,7 @@ def area_beyond(points, i, j, k, normal):
 
 
 @kernel
-def reduce_points(points, ids, count, normal, depth_tie):
+def reduce_points(points, ids, count, normal, turn, depth_tie):
     """Keep four of the points, in their order.
 
     Parameters
@@ -46,6 +49,10 @@ def reduce_points(points, ids, count, normal, depth_tie):
     count : int
         Number of points.
     normal : tuple
+        From the second shape to the first one.
+    turn : (3,)
+        Of the first shape against the second one, world [rad]: at what their turning adds to the gaps, but for a
+        constant, points are judged.
     depth_tie : float
         Points this much less deep than the deepest count as equally deep [m].
 
@@ -56,8 +63,9 @@ def reduce_points(points, ids, count, normal, depth_tie):
     """
     if count <= 4:
         return count
+    tilt = vector_product(normal, (turn[0], turn[1], turn[2]))
     for i in range(count):
-        points[i, 4] = -points[i, 3]
+        points[i, 4] = -points[i, 3] - vector_dot(tilt, vector(points, i))
         points[i, 5] = vector_dot(DIRECTION, vector(points, i))
     first = best_point(points, count, depth_tie)
     largest = 0.0

@@ -35,7 +35,7 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
     geoms : Geoms
     geom_R, geom_p : (g, 3, 3), (g, 3)
         World poses of the geometries.
-    travel : (g, 4)
+    travel : (g, 7)
         Way of each geometry in the step, of ``shape_travel`` [m].
     candidates : int64 (m,)
         Rows of ``geoms.pairs``; the first ``count`` are valid.
@@ -65,6 +65,8 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
         sign = 1.0
         if y_comes_first(kind, size, x, y):
             x, y, sign = y, x, -1.0
+        for c in range(3):  # at a moment of the way (``mesh_meeting.py``) the points of that moment count
+            work.turn[c] = travel[x, 4 + c] - travel[y, 4 + c] if work.mesh.query[1] == 0 else 0.0
         if kind[y] >= SHAPE_HEIGHT_FIELD:
             if kind[y] == SHAPE_MESH:
                 found = mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], work)
@@ -76,7 +78,7 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
         elif kind[y] == SHAPE_PLANE or witness[i, 3] <= reach[i]:
             n = vector_sum(ZERO, sign, vector(witness, i))
             found, n = pair_manifold(geoms, geom_R, geom_p, x, y, n, witness[i, 3], reach[i], tol, work)
-            found = reduce_points(points, ids, found, n, tol)
+            found = reduce_points(points, ids, found, n, work.turn, tol)
             for j in range(found):
                 status = max(status, append(contacts, row, points, ids[j], j, sign, n))
     return status

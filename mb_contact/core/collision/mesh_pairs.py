@@ -46,7 +46,7 @@ def mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach, work):
 
     Parameters
     ----------
-    travel : (g, 4)
+    travel : (g, 7)
         Way of each geometry in the step [m].
     x, y : int
         X is any shape, Y a mesh.

@@ -43,7 +43,7 @@ def reduce_mesh_points(work, count, tol):
                 work.ids[size] = m
                 group[m] = k
                 size += 1
-        size = reduce_points(work.points, work.ids, size, n, tol)
+        size = reduce_points(work.points, work.ids, size, n, work.turn, tol)
         if kept > 0 and _are_equal(n, vector(sorted_.normals, kept - 1)):
             n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
         for m in range(size):

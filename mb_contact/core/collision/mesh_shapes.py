@@ -276,7 +276,7 @@ def lowest_points(work, count, tol):
             for c in range(4):
                 work.points[k, c] = field.points[count - size + k, c]
             work.ids[k] = field.ids[count - size + k]
-        size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), tol)
+        size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), work.turn, tol)
         count -= min(count, work.points.shape[0])
         for k in range(size):
             for c in range(4):
@@ -284,4 +284,3 @@ def lowest_points(work, count, tol):
             field.ids[count + k] = work.ids[k]
         count += size
     return count
-

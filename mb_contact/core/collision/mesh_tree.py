@@ -150,11 +150,11 @@ def is_blocked(geoms, geom_R, geom_p, y, p, q, count, work):
 
 @kernel
 def least_width(geoms, g):
-    """Smallest half width of a shape, or of the box around it, that is not zero [m]."""
-    least = 0.0
+    """Smallest half width of a shape, or of the box around it, that is not zero [m]; of a half-space infinite."""
+    least = math.inf
     for i in range(3):
         width = geoms.size[g, i]
-        if width > 0.0 and (least == 0.0 or width < least):
+        if width > 0.0 and width < least:
             least = width
     return least
 

@@ -20,9 +20,9 @@ and is with the solution, is questioned:
        contact would be another one, so it is an impact at the moment of meeting, with or without restitution, and acts
        on each body at its own point.
 
-Patches of a height field have a rule of their own: their rows always stand.  So have meshes (``mesh_meeting.py``).
+Patches of a height field have a rule of their own: their rows always stand.  So have meshes, and hulls on half-spaces
+(``mesh_meeting.py``).
 """
-
 
 from mb_contact.core.collision.meeting import (
     APART,
@@ -41,7 +41,7 @@ from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
-from mb_contact.core.step.mesh_meeting import review_meshes
+from mb_contact.core.step.mesh_meeting import review_features
 from mb_contact.core.step.need import (
     ASKED_FIRST,
     ASKS,
@@ -52,6 +52,7 @@ from mb_contact.core.step.need import (
     LATER,
     LEFT_OUT,
     LOOKED,
+    LOOKS_BACK,
     MASKED,
     MEAN,
     MEETS,
@@ -111,7 +112,7 @@ def review(h):
         status = LEFT_OUT
         while status == LEFT_OUT:
             status = _decide(h)
-    return review_meshes(h) if status == OK and h.geoms.mesh.sided.shape[0] > 0 else status
+    return review_features(h) if status == OK and need.rule[LOOKS_BACK] != 0.0 else status
 
 
 @kernel

@@ -14,7 +14,7 @@ import math
 from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.need import COUNT, MEAN, NO_SHAPES, ON, OUT, pose_of_shape, verdict_on
+from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, pose_of_shape, verdict_on
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE, WORLD
@@ -44,7 +44,7 @@ def measure_end(h):
             else:
                 _measure_pair(h, contacts.pair[i], i)
         i = end
-    if h.geoms.mesh.sided.shape[0] > 0 and need.rule[ON] != 0.0 and need.mesh_end[0] < out[END_GAP]:
+    if need.rule[LOOKS_BACK] != 0.0 and need.rule[ON] != 0.0 and need.mesh_end[0] < out[END_GAP]:
         out[END_GAP] = need.mesh_end[0]
         if need.mesh_end[0] < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, int(need.mesh_end[1])):
             out[DEEPEST_PAIR] = need.mesh_end[1]

@@ -3,7 +3,6 @@
 
 """The contacts of a step, exchanged for those that the verdicts on its pairs ask for (``by_need.py``)."""
 
-
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import copy_contact, normal_velocity
 from mb_contact.core.handle import TIED, UNIT_SPEED
@@ -26,6 +25,7 @@ from mb_contact.core.step.need import (
     ROUND,
     STRIKES,
     TRIED,
+    is_looked_for,
     part_of,
     verdict_on,
 )
@@ -35,7 +35,6 @@ from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.types import (
     CONTACTS_CHANGED,
     OK,
-    SHAPE_MESH,
     TOO_MANY_CONTACTS,
 )
 
@@ -52,7 +51,7 @@ def exchange(h):
     info[TRIED] = 0
     if info[ROUND] > MOST_ROUNDS:
         for k in range(info[COUNT]):
-            if (need.verdict[k] == OUT or need.verdict[k] == MET) and not _has_mesh(h, need.pair[k]):
+            if (need.verdict[k] == OUT or need.verdict[k] == MET) and not is_looked_for(h, need.pair[k]):
                 need.verdict[k] = HELD
     _note(need)
     body_velocities(h.tree, h.kin, work.shift, need.V)
@@ -62,7 +61,7 @@ def exchange(h):
         while end < need.before.count[0] and need.before.pair[end] == need.before.pair[i]:
             end += 1
         verdict = verdict_on(need, need.before.pair[i])
-        if verdict != OUT and _has_mesh(h, need.before.pair[i]):
+        if verdict != OUT and is_looked_for(h, need.before.pair[i]):
             for j in range(i, end):
                 if find_met(need.met, need.before.pair[j], need.before.feature[j]) < 0:
                     status = max(status, _append(h, need.before, j, j + 1, count, False))
@@ -75,20 +74,14 @@ def exchange(h):
             status = max(status, _append(h, need.before, i, end, count, False))
             count = contacts.count[0]
         i = end
-    for k in range(info[COUNT]):  # contacts of meshes that came in stand beside those of the start
-        if need.verdict[k] == MET and _has_mesh(h, need.pair[k]):
+    for k in range(info[COUNT]):  # contacts of features that came in stand beside those of the start
+        if need.verdict[k] == MET and is_looked_for(h, need.pair[k]):
             for i in range(need.met.count[0]):
                 if need.met.pair[i] == need.pair[k]:
                     status = max(status, _append(h, need.met, i, i + 1, count, True))
                     count = contacts.count[0]
     contacts.count[0] = count
     return TOO_MANY_CONTACTS if status > CONTACTS_CHANGED else CONTACTS_CHANGED
-
-
-@kernel
-def _has_mesh(h, pair):
-    """Whether one shape of a pair is a triangle mesh."""
-    return max(h.geoms.kind[h.geoms.pairs[pair, 0]], h.geoms.kind[h.geoms.pairs[pair, 1]]) == SHAPE_MESH
 
 
 @kernel

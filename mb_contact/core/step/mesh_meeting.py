@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who of the pairs with a triangle mesh meets in the step (``by_need.py``): found where the step ends.
+"""Which features of a pair with a triangle mesh meet in the step (``by_need.py``): found where the step ends.
 
 A mesh is not convex, so that no single direction tells that a pair is apart.  Its rows at the start of the step are
 those of features that touch, and of points over planes.  Along the solved motion both shapes are moved to the end of
@@ -9,10 +9,14 @@ the step, and where features overlap there that did not at the start, back to wh
 moment come in, moved back with each body, and the problem is solved again.  A row says where its points go in a
 straight line; what turning adds to that is measured where the step ends, and where features that touched end deeper
 than BENDS, it becomes part of their gap.
+
+A convex hull on a half-space may have more corners that come down in a step than the four of its manifold: of those
+that end in it and are no contacts yet the ones come in that the end shows.
 """
 
 import math
 
+from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import at_start, place_pair, set_motion
@@ -20,39 +24,56 @@ from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, TOUCHES, least
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.exchange import exchange, find_met
-from mb_contact.core.step.need import COUNT, MEAN, MET, MOST_ROUNDS, ROUND, STANDS, pose_of_shape, put_pair
+from mb_contact.core.step.need import (
+    COUNT,
+    MEAN,
+    MET,
+    MOST_ROUNDS,
+    ROUND,
+    STANDS,
+    is_looked_for,
+    pose_of_shape,
+    put_pair,
+)
 from mb_contact.core.step.pair_motion import end_of_step
 from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
-from mb_contact.types import OK, SHAPE_MESH
+from mb_contact.types import OK, SHAPE_MESH, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
 CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
 BENDS = 5e-9  #: depth from which features that touched are corrected for what turning adds [m]
+HARDLY = 1e-6  #: way at the start's velocity up to which a hull brings down no other corners [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 32  #: most looks on the way of a fast body
 STEPS = 12  #: most steps back to the moment of touching
 
 
 @on_demand(INTEGER)
-def review_meshes(h):
-    """OK where the solved step brings no further features of meshes into each other; or as ``exchange``.
+def review_features(h):
+    """OK where the solved step brings no further features into each other; or as ``exchange``.
 
     Reads: buffers, contacts, geoms, kin, need, q, rows, settings, sol, tree, v, work.  Writes: contacts, need, work.
     """
     need, b, pairs = h.need, h.buffers, h.geoms.pairs
     changed = False
     need.mesh_end[0], need.mesh_end[1] = math.inf, -1.0
-    end_of_step(h)
+    ended = False
     for i in range(b.found[NEAR]):
         row = b.candidates[i]
         x, y = pairs[row, 0], pairs[row, 1]
-        if max(h.geoms.kind[x], h.geoms.kind[y]) != SHAPE_MESH or b.resting[x] + b.resting[y] == 2:
+        if b.resting[x] + b.resting[y] == 2 or not is_looked_for(h, row):
             continue
+        is_mesh = max(h.geoms.kind[x], h.geoms.kind[y]) == SHAPE_MESH
+        if not is_mesh and relative_way(b.travel, x, y) <= HARDLY * h.geoms.unit[0]:
+            continue
+        if not ended:
+            end_of_step(h)
+            ended = True
         meets = _meets(h, row)
         if need.info[ROUND] <= MOST_ROUNDS:
             if meets:
                 changed = _comes_in(h, row) or changed
-            elif need.rule[MEAN] == 0.0:
+            elif is_mesh and need.rule[MEAN] == 0.0:
                 changed = _bends(h, row) or changed
     return exchange(h) if changed else OK
 
@@ -81,7 +102,10 @@ def _meets(h, pair):
                 if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
                     _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
-            _go_back(h, pair, k / looks, worst, 2.0 * far)
+            if min(geoms.kind[x], geoms.kind[y]) == SHAPE_PLANE or max(geoms.kind[x], geoms.kind[y]) == SHAPE_PLANE:
+                motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
+            else:
+                _go_back(h, pair, k / looks, worst, 2.0 * far)
             return True
     return False
 
@@ -112,8 +136,10 @@ def _look(h, pair, t, reach):
     _build(h, pair, reach, 1)
     worst, depth = -1, OVERLAPS * h.geoms.unit[0]
     for i in range(found.count[0]):
-        if found.gap[i] < -depth and _is_new(h, pair, found.feature[i]) and _gap_at_start(h, i, t) >= (
-            -SHALLOW * h.geoms.unit[0]
+        if (
+            found.gap[i] < -depth
+            and _is_new(h, pair, found.feature[i])
+            and _gap_at_start(h, i, t) >= (-SHALLOW * h.geoms.unit[0])
         ):
             worst, depth = i, -found.gap[i]
     return worst
@@ -127,9 +153,7 @@ def _build(h, pair, reach, on_way):
     """
     b = h.need.poses
     b.candidates[0], b.reach[0], b.work.mesh.query[1], b.work.mesh.limit[0] = pair, reach, on_way, reach
-    build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found
-    )
+    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found)
     b.work.mesh.query[1] = 0
 
 
@@ -247,4 +271,3 @@ def _decide(h, pair):
             return
     put_pair(h, pair, MET, 0)
     need.kind[need.info[COUNT] - 1], need.time[need.info[COUNT] - 1] = STANDS, need.motion.time[0]
-

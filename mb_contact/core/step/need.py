@@ -19,6 +19,9 @@ from mb_contact.core.tree.spatial import (
 )
 from mb_contact.core.workspace import Kinematics
 from mb_contact.types import (
+    SHAPE_CONVEX,
+    SHAPE_MESH,
+    SHAPE_PLANE,
     WORLD,
     Contacts,
 )
@@ -28,7 +31,9 @@ from mb_contact.types import (
 STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES = range(10)
 NONE, OF_START, OF_MEETING = range(3)  #: of Need.part
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
-ON, MEAN = range(2)  #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion
+#: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
+#: some pairs are looked for where the step ends
+ON, MEAN, LOOKS_BACK = range(3)
 COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, NOW, TRIED = range(10)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
@@ -53,7 +58,7 @@ SAME = 1.0 - 1e-14  #: cosine of a normal at the start and at the moment of meet
 class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
-    rule: Annotated[Reals, 2]
+    rule: Annotated[Reals, 3]
     info: Annotated[Integers, 10]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
@@ -119,6 +124,20 @@ def part_of(verdict):
 def strikes(h, i):
     """Whether contact i is that of a pair that strikes."""
     return h.need.info[COUNT] > 0 and verdict_on(h.need, h.contacts.pair[i]) == STRIKES
+
+
+@kernel
+def is_looked_for(h, pair):
+    """Whether the features of a pair that touch are those found where the step ends, beside those of its start.
+
+    Meshes, and hulls on half-spaces, of whose corners others than those of the start may come down.  Reads: geoms,
+    need.  Writes: nothing.
+    """
+    kind = h.geoms.kind
+    a, b = kind[h.geoms.pairs[pair, 0]], kind[h.geoms.pairs[pair, 1]]
+    if max(a, b) == SHAPE_PLANE:
+        return min(a, b) == SHAPE_CONVEX and h.need.rule[MEAN] == 0.0
+    return max(a, b) == SHAPE_MESH
 
 
 @kernel
