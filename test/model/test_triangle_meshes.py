@@ -10,6 +10,7 @@ import mb_contact as mb
 from mb_contact.model.shapes.inertia import shell
 from mb_contact.model.shapes.meshes import convex_bodies
 from mb_contact.model.shapes.triangle_meshes import CLOSED, SHEET, triangle_mesh
+from mb_contact.types import SHAPE_CONVEX, SHAPE_MESH
 from scenes.mesh_bodies import bowl, circle, hollow_sphere, ring, sheet_of, wheel, write_obj
 
 
@@ -90,11 +91,23 @@ def test_a_hull_tells_how_far_it_is_from_its_mesh(tmp_path, monkeypatch, corners
 
 def test_a_scene_tells_what_a_hull_closes(tmp_path):
     file = write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
-    primitive = mb.model.Primitive("bowl", "mesh", mesh=str(file), base="free", mass=0.2)
+    primitive = mb.model.Primitive(
+        "bowl", "mesh", mesh=str(file), base="free", mass=0.2, collision_meshes="convex_hull"
+    )
     (warning,) = mb.build_world(mb.Scene(primitives=(primitive,))).warnings
     assert "primitives[0] (bowl): its convex hull is up to 49" in warning and "collision_meshes: mesh" in warning
-    exact = mb.model.Primitive("bowl", "mesh", mesh=str(file), base="free", mass=0.2, collision_meshes="mesh")
-    assert mb.build_world(mb.Scene(primitives=(exact,))).warnings == ()
+    for choice in ("mesh", "auto"):
+        exact = mb.model.Primitive("bowl", "mesh", mesh=str(file), base="free", mass=0.2, collision_meshes=choice)
+        world = mb.build_world(mb.Scene(primitives=(exact,)))
+        assert world.warnings == () and world.geoms.kind[0] == SHAPE_MESH
+
+
+def test_a_mesh_that_is_convex_in_truth_is_its_hull(tmp_path):
+    """By default; and so is one for which the scene gives the number of its vertices."""
+    convex, concave = write_obj(tmp_path / "box.obj", box()), write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
+    for file, more in ((convex, {}), (concave, {"hull_vertices": 30})):
+        body = mb.model.Primitive("body", "mesh", mesh=str(file), base="free", mass=0.2, **more)
+        assert mb.build_world(mb.Scene(primitives=(body,))).geoms.kind[0] == SHAPE_CONVEX
 
 
 @pytest.mark.slow

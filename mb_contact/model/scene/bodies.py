@@ -227,8 +227,9 @@ class Primitive:
         "Factors of the mesh along its axes.", (1.0, 1.0, 1.0), nonzero=True, example="[0.001, 0.001, 0.001]"
     )
     collision_meshes: str = key(
-        "Whether the mesh is its hull, hulls of convex pieces, or its triangles.", "convex_hull",
-        choices=("convex_hull", "convex_pieces", "mesh"),
+        "Whether the mesh is its hull, hulls of convex pieces, or its triangles; auto: its hull where that is within "
+        "1 % of its size of the mesh, or hull_vertices are given, its triangles elsewhere.", "auto",
+        choices=("auto", "convex_hull", "convex_pieces", "mesh"),
     )
     pieces_tolerance: float | None = key(
         "Deviation from the mesh up to which convex pieces are cut finer.", None, unit="m", above=0.0, example="0.002"

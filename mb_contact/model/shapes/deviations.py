@@ -64,9 +64,7 @@ def told(bodies, tolerance=None):
     tolerance : float, optional
         That was asked for [m].
     """
-    gap = bodies[0].gap
-    corners = [corner for b in bodies for corner in (b.centre - b.half, b.centre + b.half)]
-    size = float(np.linalg.norm(np.ptp(corners, axis=0)))
+    gap, size = bodies[0].gap, size_of(bodies)
     if gap <= (max(NOTABLE, PART * size) if tolerance is None else tolerance):
         return None
     what = "its convex hull is" if len(bodies) == 1 else f"its {len(bodies)} convex pieces are"
@@ -75,6 +73,17 @@ def told(bodies, tolerance=None):
         f"{what} up to {1000.0 * gap:.1f} mm from the mesh{wanted} (volume {1e6 * bodies[0].excess:+.3g} cm^3); "
         "collision_meshes: mesh takes its triangles"
     )
+
+
+def is_close(bodies):
+    """Whether convex bodies stand for a mesh within PART of its size, and none of them had to be given a thickness."""
+    return not any(body.flat for body in bodies) and bodies[0].gap <= PART * size_of(bodies)
+
+
+def size_of(bodies):
+    """Diagonal of the box around convex bodies [m]."""
+    corners = [corner for b in bodies for corner in (b.centre - b.half, b.centre + b.half)]
+    return float(np.linalg.norm(np.ptp(corners, axis=0)))
 
 
 def _volume(corners):

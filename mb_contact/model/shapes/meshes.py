@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
-from mb_contact.model.shapes.deviations import deviation
+from mb_contact.model.shapes.deviations import deviation, is_close
 from mb_contact.model.shapes.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
 from mb_contact.model.shapes.mesh_files import read_stl, with_buffers
 from mb_contact.model.shapes.triangle_meshes import triangle_mesh
 
 FORMATS = ("stl", "obj", "dae", "ply", "glb", "gltf")
 LOOKS = ("library_effects", "library_images", "library_materials", "bind_material")  #: elements of a Collada file
-METHODS = ("convex_hull", "convex_pieces", "mesh")
 #: pieces at most and voxels of a convex decomposition, finer and finer; without a tolerance V-HACD's defaults
 PIECES = ((64, 400_000), (128, 800_000), (256, 1_600_000))
 RULES = f"5 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
@@ -37,9 +36,9 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
         Pinocchio; that of a glTF file is y, and stays it.
     scale : (3,)
         Factors along the axes; negative ones mirror.
-    method : {"convex_hull", "convex_pieces", "mesh"}
+    method : {"auto", "convex_hull", "convex_pieces", "mesh"}
         One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx); or its
-        triangles.
+        triangles. ``auto``: the hull where it is as good as convex (``is_close``), its triangles elsewhere.
     most : int
         Vertices of a hull; beyond, those that stand out least are left out.
     tolerance : float, optional
@@ -55,6 +54,9 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     ValueError
         The file is no mesh that can be read, or has no extent; the message does not name the file.
     """
+    if method == "auto":
+        bodies = convex_bodies(path, scale, "convex_hull", most)
+        return bodies if is_close(bodies) else convex_bodies(path, scale, "mesh")
     content = mesh_content(path)
     digest = hashlib.sha256(content)
     digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most} {tolerance}".encode())

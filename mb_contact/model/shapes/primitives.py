@@ -52,11 +52,13 @@ def _hulls(scene, primitive, key):
     """Convex bodies of a mesh."""
     files = [(f"{key}.mesh", primitive.mesh)] if primitive.mesh is not None else [
         (f"{key}.pieces[{i}]", piece) for i, piece in enumerate(primitive.pieces)]  # fmt: skip
-    bodies = []
+    bodies, method = [], primitive.collision_meshes
+    if method == "auto" and (primitive.pieces or primitive.hull_vertices):
+        method = "convex_hull"
     for place, file in files:
         try:
             bodies += convex_bodies(
-                scene_file(scene, file, place), primitive.scale, primitive.collision_meshes,
+                scene_file(scene, file, place), primitive.scale, method,
                 primitive.hull_vertices or MOST_VERTICES, primitive.pieces_tolerance,
             )  # fmt: skip
         except ValueError as error:
