@@ -11,7 +11,7 @@ from mb_contact.model.shapes.inertia import shell
 from mb_contact.model.shapes.meshes import convex_bodies
 from mb_contact.model.shapes.triangle_meshes import CLOSED, SHEET, triangle_mesh
 from mb_contact.types import SHAPE_CONVEX, SHAPE_MESH
-from scenes.mesh_bodies import bowl, circle, hollow_sphere, ring, sheet_of, wheel, write_obj
+from scenes.mesh_bodies import bowl, circle, closed_around, half_circle, hollow_sphere, ring, sheet_of, wheel, write_obj
 
 
 def made(corners):
@@ -104,7 +104,8 @@ def test_a_scene_tells_what_a_hull_closes(tmp_path):
 
 def test_a_mesh_that_is_convex_in_truth_is_its_hull(tmp_path):
     """By default; and so is one for which the scene gives the number of its vertices."""
-    convex, concave = write_obj(tmp_path / "box.obj", box()), write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
+    convex = write_obj(tmp_path / "ball.obj", sheet_of(closed_around(half_circle(0.05, 9), 16)))
+    concave = write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
     for file, more in ((convex, {}), (concave, {"hull_vertices": 30})):
         body = mb.model.Primitive("body", "mesh", mesh=str(file), base="free", mass=0.2, **more)
         assert mb.build_world(mb.Scene(primitives=(body,))).geoms.kind[0] == SHAPE_CONVEX
