@@ -121,7 +121,7 @@ class Geometry:
                 dm, dx, dgap = found
                 return np.concatenate((dm if owner == 1 else -dm, dx, dgap[None]))
         if SHAPE_CYLINDER in kinds or SHAPE_PLANE in kinds:
-            raise self.refuse(pair, "none is known of a cylinder beside a face; give it a convex hull for collisions")
+            raise self.refuse(pair, "it is not over a flat face; give the shape a convex hull for collisions")
         found = between_edges(a, b, n, x, gap)
         if isinstance(found, str):
             raise self.refuse(pair, found)

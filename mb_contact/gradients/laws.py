@@ -22,6 +22,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, UNILATERAL
 from mb_contact.errors import InputError
+from mb_contact.types import TOUCHING_EVENT
 
 
 class Kink(NamedTuple):
@@ -61,6 +62,7 @@ def states(context, rows, compliance, near):
     """
     c, solution = context, context.solution
     hold, slide, soft, bound, kinks = [], {}, [], {}, []
+    count = int(c.contacts.count[0])
     root = np.sqrt(np.maximum(compliance, 1e-300))
     r, u = solution.r[rows.at], solution.u[rows.at]
     law, mu, viscous = c.rows.law[rows.at], c.rows.mu[rows.at], c.rows.viscous[rows.at]
@@ -73,6 +75,8 @@ def states(context, rows, compliance, near):
             if press <= part:
                 continue
             hold.append(row)
+            if row % 3 == 0 and row < 3 * count and abs(c.contacts.gap[row // 3]) < TOUCHING_EVENT:
+                kinks.append(_kink(c, rows, row, "gap", abs(float(c.contacts.gap[row // 3]))))
             if kind == CONTACT:
                 _friction(c, rows, row, root, r, u, mu, near, hold, slide, soft, kinks)
         elif kind == EQUALITY:

@@ -66,7 +66,8 @@ class Differentiator:
     """
 
     def __init__(self, context):
-        self._context, self._layout = context, Layout(context.tree)
+        self.context = self._context = context
+        self._layout = Layout(context.tree)
         self._geometry = Geometry(context.world, context.pair_links)
 
     def derivatives(self, names, near=NEAR):
