@@ -49,7 +49,7 @@ ALLOWED = {
     "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer", "testing"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
     "__main__": {"cli"},
-    "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
+    "__init__": BELOW_SIMULATION | {"lazy", "gradients", "simulation", "surfaces", "studies", "worlds"},
 }
 
 #: library -> the only rooms or files that may import it

@@ -4,6 +4,16 @@
 """Derivatives of steps through exact contact (docs/gradients.md)."""
 
 from mb_contact.gradients.laws import Kink
+from mb_contact.gradients.rollout import PARAMETERS, RolloutGradient, rollout_gradient
 from mb_contact.gradients.step import NAMES, NEAR, Differentiator, StepDerivatives
 
-__all__ = ["NAMES", "NEAR", "Differentiator", "Kink", "StepDerivatives"]
+__all__ = [
+    "NAMES",
+    "NEAR",
+    "PARAMETERS",
+    "Differentiator",
+    "Kink",
+    "RolloutGradient",
+    "StepDerivatives",
+    "rollout_gradient",
+]
