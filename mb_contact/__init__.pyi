@@ -28,6 +28,7 @@ from mb_contact.errors import (
     SolverError,
 )
 from mb_contact.gradients import rollout_gradient
+from mb_contact.identification import Identified, Recording, Unknown, identify
 from mb_contact.model import Model, Scene, World, build_world, load_scene, load_urdf
 from mb_contact.model.builtin.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
@@ -42,18 +43,21 @@ __all__ = [
     "CollisionError",
     "CommunicationError",
     "DynamicsError",
+    "Identified",
     "InputError",
     "MbContactError",
     "Model",
     "ModelError",
     "Node",
     "Point",
+    "Recording",
     "Scene",
     "SceneError",
     "Simulator",
     "SolverError",
     "State",
     "Step",
+    "Unknown",
     "World",
     "Worlds",
     "__version__",
@@ -65,6 +69,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "frame_pose",
     "gradients",
+    "identify",
     "inverse_dynamics",
     "jacobian",
     "load_scene",

@@ -4,6 +4,7 @@
 """Derivatives of steps through exact contact (docs/gradients.md)."""
 
 from mb_contact.gradients.laws import Kink
+from mb_contact.gradients.motion import displacement, step_map
 from mb_contact.gradients.rollout import PARAMETERS, RolloutGradient, rollout_gradient
 from mb_contact.gradients.step import NAMES, NEAR, Differentiator, StepDerivatives
 
@@ -15,5 +16,7 @@ __all__ = [
     "Kink",
     "RolloutGradient",
     "StepDerivatives",
+    "displacement",
     "rollout_gradient",
+    "step_map",
 ]

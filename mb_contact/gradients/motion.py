@@ -162,3 +162,29 @@ def step_map(tree, step):
         by_step[own, own] += c * W + s * W @ W
         by_q[own, own] += (1.0 - s * a * a) * W + c * W @ W  # sin a / a = 1 - s a^2
     return by_q, by_step
+
+
+def displacement(tree, a, b):
+    """d (N,) of q_b = q_a o exp(d): along the velocity coordinates, turns about world or parent axes [rad, m]."""
+    d = np.zeros(len(tree.armature))
+    for k, kind in enumerate(tree.joint_type):
+        s, i, n = tree.q_start[k], tree.v_start[k], tree.nv[k]
+        if kind == JOINT_FLOATING:
+            base = tree.R_joint[k]
+            d[i : i + 3] = base @ turn_between(a[s + 3 : s + 7], b[s + 3 : s + 7])
+            d[i + 3 : i + 6] = base @ (b[s : s + 3] - a[s : s + 3])
+        elif kind == JOINT_SPHERICAL:
+            d[i : i + 3] = turn_between(a[s : s + 4], b[s : s + 4])
+        else:
+            d[i : i + n] = b[s : s + n] - a[s : s + n]
+    return d
+
+
+def turn_between(a, b):
+    """The rotation vector w of exp(w~) a = b, at most half a turn; quaternions x y z w."""
+    v = a[3] * b[:3] - b[3] * a[:3] - np.cross(b[:3], a[:3])
+    w = b[3] * a[3] + b[:3] @ a[:3]
+    size = np.linalg.norm(v)
+    if w < 0.0:
+        v, w = -v, -w
+    return v * (2.0 * np.arctan2(size, w) / size if size > 0.0 else 2.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mb_contact.core.handle import PUSH_RATE, PUSH_SPEED
 from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
+from mb_contact.gradients import displacement
 
 
 def displaced(tree, q, d):
@@ -15,29 +15,6 @@ def displaced(tree, q, d):
     q = q.copy()
     integrate_joints(tree, d, 1.0, q)
     return q
-
-
-def turn_between(a, b):
-    """Rotation vector w of exp(w) a = b, quaternions x y z w."""
-    x, s = np.array(b[:3]), b[3]
-    v = a[3] * x - s * np.array(a[:3]) - np.cross(x, a[:3])
-    w = s * a[3] + x @ a[:3]
-    size = np.linalg.norm(v)
-    return v * (2.0 * np.arctan2(size, w) / size if size > 0.0 else 2.0)
-
-
-def between(tree, a, b):
-    """d of a o exp(d) = b."""
-    d = np.zeros(len(tree.armature))
-    for k, kind in enumerate(tree.joint_type):
-        s, i, n = tree.q_start[k], tree.v_start[k], tree.nv[k]
-        if kind == JOINT_FLOATING:
-            d[i : i + 3], d[i + 3 : i + 6] = turn_between(a[s + 3 : s + 7], b[s + 3 : s + 7]), b[s : s + 3] - a[s : s + 3]
-        elif kind == JOINT_SPHERICAL:
-            d[i : i + 3] = turn_between(a[s : s + 4], b[s : s + 4])
-        else:
-            d[i : i + n] = b[s : s + n] - a[s : s + n]
-    return d
 
 
 def push_out_fully(sim):
@@ -71,7 +48,7 @@ class Differences:
                 d = np.zeros(columns)
                 d[i] = h
                 (a, v_a), (b, v_b) = self.step(name, d), self.step(name, -d)
-                moved = between(self.tree, start, a) - between(self.tree, start, b)
+                moved = displacement(self.tree, start, a) - displacement(self.tree, start, b)
                 parts.append(np.concatenate((moved, v_a - v_b)) / (2.0 * h))
             out[:, i] = (4.0 * parts[0] - parts[1]) / 3.0
         return out
