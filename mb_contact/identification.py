@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identification: parameters of a scene fitted to recorded motions, by the derivatives of its steps (docs/gradients.md).
+"""Identification: parameters of a scene fitted to recorded motions by derivatives of its steps (docs/gradients.md).
 
 From each start in a recording the scene is rolled out, and the sensitivities of its state with it,
 
@@ -98,7 +98,7 @@ def identify(
     window : int, optional
         Steps behind which a prediction begins anew from the recording; the whole recording if left out.
     noise : (float, float)
-        Standard deviations of recorded coordinates [rad, m] and velocities [rad/s, m/s], or numbers in their proportion.
+        Standard deviations of recorded coordinates [rad, m] and velocities [rad/s, m/s], or what is in proportion.
 
     Returns
     -------

@@ -38,10 +38,9 @@ def tossed(mass=0.37):
 
 def test_friction_and_mass_of_tosses():
     rng = np.random.default_rng(5)
-    scene, tosses = tossed(), []
-    for _ in range(2):
-        v = np.concatenate((rng.normal(size=3), [0.5, 0.1, 0.0], np.zeros(3), [2.0, 0.1, 0.0]))
-        tosses.append(recorded(scene, v, 70))
+    scene = tossed()
+    v = np.concatenate((rng.normal(size=3), [0.5, 0.1, 0.0], np.zeros(3), [2.0, 0.1, 0.0]))
+    tosses = [recorded(scene, v, 64)]
     unknowns = [mb.Unknown("friction", ("a", "b"), 0.3), mb.Unknown("mass", "cube", 0.6, low=0.01)]
     found = mb.identify(scene, tosses, unknowns)
     np.testing.assert_allclose(found.values, [0.18, 0.37], rtol=1e-6)
@@ -57,7 +56,8 @@ def test_deviations_from_noise():
     rng, steps = np.random.default_rng(2), 300
     effort = 2.0 * np.sin(np.arange(steps) * 0.05)[:, None]
     clean = recorded(scene, np.zeros(1), steps, effort)
-    noisy = clean._replace(q=clean.q + 1e-4 * rng.normal(size=clean.q.shape), v=clean.v + 1e-3 * rng.normal(size=clean.v.shape))
+    q, v = (x + s * rng.normal(size=x.shape) for x, s in ((clean.q, 1e-4), (clean.v, 1e-3)))
+    noisy = clean._replace(q=q, v=v)
     noisy.q[0], noisy.v[0] = clean.q[0], clean.v[0]
     unknowns = [mb.Unknown("damping", "hinge_0", 0.4), mb.Unknown("joint_friction", "hinge_0", 0.02)]
     found = mb.identify(scene, [noisy], unknowns, noise=(1e-4, 1e-3))

@@ -3,10 +3,10 @@
 
 """Shapes as their cores: points, lines between them and flat faces, with a constant radius around.
 
-    sphere, capsule   a point, a segment; their radius
-    box, hull         vertices, edges, faces
-    half-space        a face without corners
-    cylinder          four points of each rim, its caps; and the line that faces a direction (``facing_line``)
+sphere, capsule   a point, a segment; their radius
+box, hull         vertices, edges, faces
+half-space        a face without corners
+cylinder          four points of each rim, its caps; and the line that faces a direction (``facing_line``)
 """
 
 from functools import cached_property

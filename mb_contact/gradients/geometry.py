@@ -4,8 +4,8 @@
 """How a contact's normal, point and gap follow the poses of its two shapes, in closed form.
 
 What is differentiated is how the narrow phase makes them (docs/collision.md): between a face and a feature over it, or
-between points and edges.  All derivatives are matrices (., 12): by the twist of body A, then of body B, in world axes at
-the world's origin.  With X_A(y), X_B(y) the velocities of the points of A and B that are at y:
+between points and edges.  All derivatives are matrices (., 12): by the twist of body A, then of body B, in world axes
+at the world's origin.  With X_A(y), X_B(y) the velocities of the points of A and B that are at y:
 
     a face of O with normal m, and y of the other shape over it       dm = w_O x m,  dg = m.(dy - X_O(y))
         y a vertex                                                    dy = X(y)
@@ -20,7 +20,7 @@ import numpy as np
 
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import KNOWN, Core
-from mb_contact.gradients.motion import point_map, skew
+from mb_contact.gradients.motion import cross, point_map, skew
 from mb_contact.types import SHAPE_CYLINDER, SHAPE_NAMES, SHAPE_PLANE
 
 SAME = 1e-7  #: of a shape's size: points so near are one point
@@ -179,7 +179,7 @@ def over_face(owner, face, other, x, gap):
     for i, j in edges:
         e, first = points[j] - points[i], points[i]
         for c0, c1 in zip(outline, np.roll(outline, -1, axis=0), strict=True):
-            h = np.cross(m, c1 - c0)
+            h = cross(m, c1 - c0)
             if abs(h @ e) <= 1e-9 * np.linalg.norm(h) * np.linalg.norm(e):
                 continue
             t = h @ (c0 - first) / (h @ e)
@@ -207,7 +207,7 @@ def between_edges(a, b, n, x, gap):
     L, across = gap + r_a + r_b, np.eye(3) - np.outer(n, n)
     apart = a.material(on_a) - b.material(on_b)
     if e_a is not None and e_b is not None:
-        c = np.cross(e_a, e_b)
+        c = cross(e_a, e_b)
         size = np.linalg.norm(c)
         if size < 1e-3 * np.linalg.norm(e_a) * np.linalg.norm(e_b):
             return "its edges are parallel"

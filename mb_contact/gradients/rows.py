@@ -17,7 +17,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.core.constraints.rows import TOUCHING
-from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.workspace import BOX
 from mb_contact.errors import InputError
 from mb_contact.gradients.motion import point_map, skew, wrench_at

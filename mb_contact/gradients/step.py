@@ -18,13 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import Floats
 from mb_contact.core.handle import DRIVEN
 from mb_contact.core.workspace import BOX, BY_EULER, PIECES
 from mb_contact.errors import InputError
 from mb_contact.gradients.geometry import Geometry
-from mb_contact.gradients.laws import Kink, refuse_laws, states
-from mb_contact.gradients.motion import Layout, skew, step_map
+from mb_contact.gradients.laws import refuse_laws, states
+from mb_contact.gradients.motion import Layout, cross, skew, step_map
 from mb_contact.gradients.rows import step_rows
 
 #: what a step can be differentiated by
@@ -98,7 +97,7 @@ class Differentiator:
         for k in np.flatnonzero(external.any(axis=1)):
             force, J = external[k, 3:], motion.jacobian(k)
             total[k] = external[k]
-            total[k, :3] += np.cross(motion.p[k], force)
+            total[k, :3] += cross(motion.p[k], force)
             out -= J[:3].T @ skew(force) @ (J[3:] - skew(motion.p[k]) @ J[:3])
         return out + motion.efforts_by_q(total)
 
