@@ -43,7 +43,7 @@ _DEFINED = {
         "SolverError",
     ),
     "gradients": ("rollout_gradient",),
-    "identification": ("Identified", "Recording", "Unknown", "identify"),
+    "identification": ("identify",),
     "model": ("Model", "Scene", "World", "build_world", "load_scene", "load_urdf"),
     "model.builtin.pendulum": ("pendulum",),
     "simulation": ("Certificate", "Simulator", "State", "Step"),

@@ -28,7 +28,7 @@ from mb_contact.errors import (
     SolverError,
 )
 from mb_contact.gradients import rollout_gradient
-from mb_contact.identification import Identified, Recording, Unknown, identify
+from mb_contact.identification import identify
 from mb_contact.model import Model, Scene, World, build_world, load_scene, load_urdf
 from mb_contact.model.builtin.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
@@ -43,21 +43,18 @@ __all__ = [
     "CollisionError",
     "CommunicationError",
     "DynamicsError",
-    "Identified",
     "InputError",
     "MbContactError",
     "Model",
     "ModelError",
     "Node",
     "Point",
-    "Recording",
     "Scene",
     "SceneError",
     "Simulator",
     "SolverError",
     "State",
     "Step",
-    "Unknown",
     "World",
     "Worlds",
     "__version__",

@@ -13,71 +13,19 @@ so that one rollout gives the residuals of a least-squares problem and their Jac
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import Floats, as_choice, as_matrix, as_positive, as_whole
+from mb_contact.checks import as_choice, as_matrix, as_positive, as_whole
 from mb_contact.errors import InputError
-from mb_contact.gradients import displacement, step_map
+from mb_contact.gradients import Identified, Recording, Unknown
+from mb_contact.gradients.motion import displacement, step_map
 from mb_contact.model import Scene, build_world, load_scene
 from mb_contact.model.scene import JointProperties, MaterialPair, ModelMaterials
 from mb_contact.simulation import Simulator
 
 KINDS = ("mass", "friction", "damping", "joint_friction")
 MARK = 0.123456789012345  #: a coefficient that no scene has
-
-
-class Recording(NamedTuple):
-    """A recorded motion of T steps, at the time step of the scene.
-
-    Examples
-    --------
-    >>> mb.Recording(np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((2, 2))).q.shape
-    (3, 2)
-    """
-
-    q: Floats  #: (T + 1, nq) [rad, m; quaternions x y z w]
-    v: Floats  #: (T + 1, N) [rad/s, m/s]
-    effort: Floats | None = None  #: (T, joints) [N m, N], none where left out
-
-
-class Unknown(NamedTuple):
-    """A parameter that is looked for.
-
-    Examples
-    --------
-    >>> mb.Unknown("friction", ("wood", "steel"), start=0.3).low
-    0.0
-    """
-
-    kind: str  #: mass (of a primitive), friction (of two materials), damping or joint_friction (of a robot's joint)
-    of: str | tuple  #: name of the primitive or the joint, or two of materials
-    start: float  #: first guess
-    low: float = 0.0
-    high: float = np.inf
-
-
-class Identified(NamedTuple):
-    """Parameters that fit recorded motions best.
-
-    Examples
-    --------
-    >>> scene = mb.pendulum(1, length=1.0).scene()
-    >>> sim = mb.Simulator(scene)
-    >>> states = [(sim.q, sim.v)] + [(sim.q, sim.v) for _ in range(20) if sim.step([1.0])]
-    >>> recording = mb.Recording(*map(np.array, zip(*states)), np.ones((20, 1)))
-    >>> found = mb.identify(scene, [recording], [mb.Unknown("damping", "hinge_0", 0.5)])
-    >>> abs(found.values[0]) < 1e-6, found.cost < 1e-12
-    (True, True)
-    """
-
-    values: Floats  #: (p,)
-    deviations: Floats  #: (p,), standard deviations, from the Jacobian and what is left of the residuals
-    covariance: Floats  #: (p, p)
-    cost: float  #: half the sum of the squares of all residuals
-    rollouts: int  #: of all recordings, with their sensitivities
-    scene: Scene  #: with these values
 
 
 def identify(
@@ -115,8 +63,8 @@ def identify(
     >>> sim = mb.Simulator(scene)
     >>> sim.set_object("box", velocity=[0, 0, 0, 0.5, 0, 0])
     >>> states = [(sim.q, sim.v)] + [(sim.q, sim.v) for _ in range(20) if sim.step()]
-    >>> recording = mb.Recording(*map(np.array, zip(*states)))
-    >>> mb.identify(scene, [recording], [mb.Unknown("friction", ("wood", "steel"), 0.3)]).values.round(6)
+    >>> recording = mb.gradients.Recording(*map(np.array, zip(*states)))
+    >>> mb.identify(scene, [recording], [mb.gradients.Unknown("friction", ("wood", "steel"), 0.3)]).values.round(6)
     array([0.5])
     """
     from scipy.optimize import least_squares  # which takes 0.3 s to import

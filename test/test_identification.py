@@ -24,7 +24,7 @@ def recorded(scene, velocities, steps, effort=None):
     for k in range(steps):
         sim.step(effort[k])
         states.append((sim.q, sim.v))
-    return mb.Recording(*map(np.array, zip(*states, strict=True)), effort)
+    return mb.gradients.Recording(*map(np.array, zip(*states, strict=True)), effort)
 
 
 def tossed(mass=0.37):
@@ -41,7 +41,7 @@ def test_friction_and_mass_of_tosses():
     scene = tossed()
     v = np.concatenate((rng.normal(size=3), [0.5, 0.1, 0.0], np.zeros(3), [2.0, 0.1, 0.0]))
     tosses = [recorded(scene, v, 64)]
-    unknowns = [mb.Unknown("friction", ("a", "b"), 0.3), mb.Unknown("mass", "cube", 0.6, low=0.01)]
+    unknowns = [mb.gradients.Unknown("friction", ("a", "b"), 0.3), mb.gradients.Unknown("mass", "cube", 0.6, low=0.01)]
     found = mb.identify(scene, tosses, unknowns)
     np.testing.assert_allclose(found.values, [0.18, 0.37], rtol=1e-6)
     assert found.scene.pairs[0].friction == found.values[0] and found.scene.primitives[0].mass == found.values[1]
@@ -59,7 +59,10 @@ def test_deviations_from_noise():
     q, v = (x + s * rng.normal(size=x.shape) for x, s in ((clean.q, 1e-4), (clean.v, 1e-3)))
     noisy = clean._replace(q=q, v=v)
     noisy.q[0], noisy.v[0] = clean.q[0], clean.v[0]
-    unknowns = [mb.Unknown("damping", "hinge_0", 0.4), mb.Unknown("joint_friction", "hinge_0", 0.02)]
+    unknowns = [
+        mb.gradients.Unknown("damping", "hinge_0", 0.4),
+        mb.gradients.Unknown("joint_friction", "hinge_0", 0.02),
+    ]
     found = mb.identify(scene, [noisy], unknowns, noise=(1e-4, 1e-3))
     assert (np.abs(found.values - [0.2, 0.1]) < 3.0 * found.deviations).all()
     assert (found.deviations < 0.01).all() and 0.8 < 2.0 * found.cost / (2 * steps) < 1.2
@@ -67,15 +70,19 @@ def test_deviations_from_noise():
 
 def test_errors():
     scene = tossed()
-    recording = mb.Recording(np.zeros((2, 14)), np.zeros((2, 12)))
+    recording = mb.gradients.Recording(np.zeros((2, 14)), np.zeros((2, 12)))
     for unknown, message in (
-        (mb.Unknown("mass", "cup", 1.0), "no primitive 'cup'"),
-        (mb.Unknown("colour", "cube", 1.0), "kind of an unknown"),
-        (mb.Unknown("damping", "hinge", 1.0), "nothing in the scene"),
+        (mb.gradients.Unknown("mass", "cup", 1.0), "no primitive 'cup'"),
+        (mb.gradients.Unknown("colour", "cube", 1.0), "kind of an unknown"),
+        (mb.gradients.Unknown("damping", "hinge", 1.0), "nothing in the scene"),
     ):
         with pytest.raises(InputError, match=message):
             mb.identify(scene, [recording], [unknown])
     with pytest.raises(InputError, match="q of a recording"):
-        mb.identify(scene, [mb.Recording(np.zeros((2, 3)), np.zeros((2, 12)))], [mb.Unknown("mass", "cube", 1.0)])
+        mb.identify(
+            scene,
+            [mb.gradients.Recording(np.zeros((2, 3)), np.zeros((2, 12)))],
+            [mb.gradients.Unknown("mass", "cube", 1.0)],
+        )
     with pytest.raises(InputError, match="at least one"):
         mb.identify(scene, [], [])

@@ -26,7 +26,16 @@ from mb_contact.types import TOUCHING_EVENT
 
 
 class Kink(NamedTuple):
-    """A law near the place where it has two derivatives; that of its present state was taken."""
+    """A law near the place where it has two derivatives; that of its present state was taken.
+
+    Examples
+    --------
+    >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+    >>> _ = sim.step()
+    >>> kink = sim.step_derivatives().kinks[0]
+    >>> kink.kind, kink.links  # it just touches
+    ('gap', ('table', 'box'))
+    """
 
     kind: str  #: touch, slip, gap, limit, joint_friction
     links: tuple  #: links of the contact, or the number of the degree of freedom

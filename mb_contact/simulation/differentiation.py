@@ -8,7 +8,7 @@ from typing import Any
 
 from mb_contact.checks import as_choice, as_positive
 from mb_contact.errors import InputError
-from mb_contact.gradients import NAMES, NEAR, Differentiator, StepDerivatives
+from mb_contact.gradients.step import NAMES, NEAR, Differentiator, StepDerivatives
 
 
 class Differentiable:

@@ -7,7 +7,7 @@ import numpy as np
 
 from mb_contact.core.handle import PUSH_RATE, PUSH_SPEED
 from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.gradients import displacement
+from mb_contact.gradients.motion import displacement
 
 
 def displaced(tree, q, d):
