@@ -10,6 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.errors import InputError
+from mb_contact.gradients import Recording, Unknown
 
 M = mb.model
 
@@ -24,7 +25,7 @@ def recorded(scene, velocities, steps, effort=None):
     for k in range(steps):
         sim.step(effort[k])
         states.append((sim.q, sim.v))
-    return mb.gradients.Recording(*map(np.array, zip(*states, strict=True)), effort)
+    return Recording(*map(np.array, zip(*states, strict=True)), effort)
 
 
 def tossed(mass=0.37):
@@ -41,7 +42,7 @@ def test_friction_and_mass_of_tosses():
     scene = tossed()
     v = np.concatenate((rng.normal(size=3), [0.5, 0.1, 0.0], np.zeros(3), [2.0, 0.1, 0.0]))
     tosses = [recorded(scene, v, 64)]
-    unknowns = [mb.gradients.Unknown("friction", ("a", "b"), 0.3), mb.gradients.Unknown("mass", "cube", 0.6, low=0.01)]
+    unknowns = [Unknown("friction", ("a", "b"), 0.3), Unknown("mass", "cube", 0.6, low=0.01)]
     found = mb.identify(scene, tosses, unknowns)
     np.testing.assert_allclose(found.values, [0.18, 0.37], rtol=1e-6)
     assert found.scene.pairs[0].friction == found.values[0] and found.scene.primitives[0].mass == found.values[1]
@@ -60,8 +61,8 @@ def test_deviations_from_noise():
     noisy = clean._replace(q=q, v=v)
     noisy.q[0], noisy.v[0] = clean.q[0], clean.v[0]
     unknowns = [
-        mb.gradients.Unknown("damping", "hinge_0", 0.4),
-        mb.gradients.Unknown("joint_friction", "hinge_0", 0.02),
+        Unknown("damping", "hinge_0", 0.4),
+        Unknown("joint_friction", "hinge_0", 0.02),
     ]
     found = mb.identify(scene, [noisy], unknowns, noise=(1e-4, 1e-3))
     assert (np.abs(found.values - [0.2, 0.1]) < 3.0 * found.deviations).all()
@@ -70,19 +71,19 @@ def test_deviations_from_noise():
 
 def test_errors():
     scene = tossed()
-    recording = mb.gradients.Recording(np.zeros((2, 14)), np.zeros((2, 12)))
+    recording = Recording(np.zeros((2, 14)), np.zeros((2, 12)))
     for unknown, message in (
-        (mb.gradients.Unknown("mass", "cup", 1.0), "no primitive 'cup'"),
-        (mb.gradients.Unknown("colour", "cube", 1.0), "kind of an unknown"),
-        (mb.gradients.Unknown("damping", "hinge", 1.0), "nothing in the scene"),
+        (Unknown("mass", "cup", 1.0), "no primitive 'cup'"),
+        (Unknown("colour", "cube", 1.0), "kind of an unknown"),
+        (Unknown("damping", "hinge", 1.0), "nothing in the scene"),
     ):
         with pytest.raises(InputError, match=message):
             mb.identify(scene, [recording], [unknown])
     with pytest.raises(InputError, match="q of a recording"):
         mb.identify(
             scene,
-            [mb.gradients.Recording(np.zeros((2, 3)), np.zeros((2, 12)))],
-            [mb.gradients.Unknown("mass", "cube", 1.0)],
+            [Recording(np.zeros((2, 3)), np.zeros((2, 12)))],
+            [Unknown("mass", "cube", 1.0)],
         )
     with pytest.raises(InputError, match="at least one"):
         mb.identify(scene, [], [])
