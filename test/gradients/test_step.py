@@ -3,14 +3,12 @@
 
 """Derivatives of steps: beside central differences of the step itself, and closed forms."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 import mb_contact as mb
 from mb_contact.errors import InputError
-from mb_contact.model.scene import JointProperties
+from mb_contact.model.scene import Gear, JointProperties
 from oracles.step_differences import Differences, push_out_fully
 
 M = mb.model
@@ -111,17 +109,58 @@ def test_a_convex_hull_on_the_ground(tmp_path):
     assert sim.context.contacts.count[0] >= 1
 
 
-def jointed(**properties):
-    """A pendulum of two links whose first joint has properties beyond its file."""
-    scene = mb.pendulum(2, length=1.0).scene()
-    robot = dataclasses.replace(scene.models[0], joint_properties={"hinge_0": JointProperties(**properties)})
-    return mb.Simulator(dataclasses.replace(scene, models=(robot,)))
+def jointed(actuators=None, limits=None, gears=(), **properties):
+    """A pendulum of two links, hanging, whose first joint has properties beyond its file; limits of both [rad]."""
+    urdf = mb.pendulum(2, length=1.0).urdf()
+    if limits:
+        end = f'<limit lower="{limits[0]}" upper="{limits[1]}" effort="100" velocity="100"/></joint>'
+        urdf = urdf.replace('type="continuous"', 'type="revolute"').replace("</joint>", end)
+    fast, joints = "velocity_limit" in properties, {"hinge_0": JointProperties(**properties)}
+    robot = M.SceneModel(urdf, joint_properties=joints, actuators=actuators or {})
+    sim = mb.Simulator(mb.Scene(models=(robot,), gears=gears, loops="multipliers", enforce_velocity_limits=fast))
+    sim.reset()
+    return sim
 
 
-@pytest.mark.parametrize("properties", [{"friction": 0.3}, {"friction": 30.0}, {"damping": 0.5}, {"stiffness": 40.0}])
-def test_what_acts_in_joints(properties):
-    sim = jointed(**properties)
-    assert Differences(sim, np.array([0.3, -0.7]), np.array([0.02, 0.4]), np.array([0.1, 0.2])).worst() < 1e-7
+@pytest.mark.parametrize(
+    ("properties", "q", "v", "effort"),
+    [
+        ({"friction": 0.3}, (0.3, -0.7), (0.02, 0.4), (0.1, 0.2)),
+        ({"friction": 30.0}, (0.3, -0.7), (0.02, 0.4), (0.1, 0.2)),
+        ({"damping": 0.5}, (0.3, -0.7), (0.02, 0.4), (0.1, 0.2)),
+        ({"stiffness": 40.0}, (0.3, -0.7), (0.02, 0.4), (0.1, 0.2)),
+        ({"gears": (Gear("hinge_0", "hinge_1", -0.7),)}, (0.14, -0.2), (0.5, 0.4), (0.1, 0.2)),
+        ({"limits": (-0.5, 0.5)}, (0.499, 0.1), (2.0, -2.0), (0.1, 0.2)),  # reaches its limit
+        ({"limits": (-0.5, 0.5)}, (0.5001, -0.5002), (2.0, -2.0), (0.1, 0.2)),  # is pushed back
+        ({"velocity_limit": 1.0}, (0.1, 0.1), (1.0, -0.5), (90.0, 0.2)),
+        ({"actuators": {"hinge_1": M.Actuator("position", stiffness=50.0, damping=2.0)}}, (0.3, -0.7), (0.5, 0.4),
+         (0.1, 0.2)),
+        ({"actuators": {"hinge_0": M.Actuator("position", stiffness=50.0)}, "effort_limit": 1.0}, (0.3, -0.7),
+         (0.5, 0.4), (0.1, 0.2)),  # at its limit
+    ],
+)  # fmt: skip
+def test_what_acts_in_joints(properties, q, v, effort):
+    assert Differences(jointed(**properties), np.array(q), np.array(v), np.array(effort)).worst() < 1e-7
+
+
+def test_a_push_from_outside():
+    sim = jointed()
+    sim.set_external_wrench("link_1", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert Differences(sim, np.array([0.3, -0.7]), np.array([0.5, 0.4]), np.array([0.1, 0.2])).worst() < 1e-8
+
+
+@pytest.mark.parametrize(("name", "properties"), [("damping", {"damping": 0.5}), ("joint_friction", {"friction": 0.3})])
+def test_parameters_of_joints(name, properties):
+    """Beside differences of scenes with a little more of it."""
+    ends = []
+    for way in (-1e-5, 0.0, 1e-5):
+        sim = jointed(**{key: value + way for key, value in properties.items()})
+        sim.set_state([0.3, -0.7], [0.5, 0.4])
+        sim.step([0.1, 0.2])
+        ends.append(sim.v)
+        if way == 0.0:
+            by = sim.step_derivatives([name]).v[name][:, 0]
+    np.testing.assert_allclose(by, (ends[2] - ends[0]) / 2e-5, rtol=1e-6)
 
 
 def test_friction_of_what_slides_and_sticks(box):
