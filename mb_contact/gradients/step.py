@@ -234,6 +234,6 @@ def refuse_step(context):
             raise InputError(f"no derivative of a scene with {what}; leave them out")
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
-    if c.work.shift.any() or (c.impacts is not None and c.impacts.events):
+    if c.impacts is not None and c.impacts.happened:
         raise InputError("no derivative of a step with impacts with restitution; leave restitution out")
     refuse_laws(c)

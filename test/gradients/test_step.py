@@ -245,3 +245,16 @@ def test_what_has_no_derivative_is_refused(box):
     sim.step()
     with pytest.raises(InputError, match="none is known of a cone"):
         sim.step_derivatives()
+
+
+def test_a_step_with_restitution_is_refused_and_the_next_is_not():
+    rubber = {"rubber": M.Material(restitution=0.5)}
+    ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.1)), base="free", mass=2.0, material="rubber",
+                       velocity=M.Velocity(linear=(0.0, 0.0, -1.0)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=M.Ground(material="rubber"), materials=rubber))
+    sim.reset()
+    assert sim.step().events
+    with pytest.raises(InputError, match="impacts with restitution"):
+        sim.step_derivatives()
+    sim.step()
+    np.testing.assert_allclose(sim.step_derivatives(["v"]).v["v"], np.eye(6), atol=1e-9)
