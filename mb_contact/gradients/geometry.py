@@ -54,13 +54,15 @@ class Side:
         return int(near[0]) if len(near) else None
 
     def features(self, m, dm):
-        """Points that may lie over a face with normal m, and their derivatives; and pairs of them that edges join."""
-        points, by = self.points, [self.material(y) for y in self.points]
-        edges = self.core.edges
+        """Points that may lie over a face with normal m, those that move within the shape; pairs that edges join.
+
+        Of the former the last ones are the latter, given by their derivatives.
+        """
+        points, edges, by = self.points, self.core.edges, []
         if self.core.kind == SHAPE_CYLINDER:
             ends, by_ends = self._facing_line(m, dm)
             edges = np.array([[len(points), len(points) + 1]])
-            points, by = np.concatenate((points, ends)), by + by_ends
+            points, by = np.concatenate((points, ends)), by_ends
         return points, by, edges
 
     def _facing_line(self, m, dm):
@@ -104,15 +106,20 @@ class Geometry:
         a, b = self._links[pair]
         return InputError(f"no derivative of the contact of '{a}' and '{b}': {what}")
 
-    def contact(self, pair, n, x, gap, R, p):
-        """Derivatives (7, 12) of normal, point and gap of a contact of a pair, with poses R, p of the bodies."""
+    def contact(self, pair, n, x, gap, motion, placed):
+        """Derivatives (7, 12) of normal, point and gap of a contact of a pair, with the poses of a Motion.
+
+        ``placed`` keeps the sides of pairs whose bodies stand as they do.
+        """
         kinds = self._geoms.kind[self._geoms.pairs[pair]]
         for kind in kinds:
             if kind not in KNOWN:
                 text = f"none is known of a {SHAPE_NAMES[kind]}; give it primitives or a convex hull for collisions"
                 raise self.refuse(pair, text)
-        sides = [Side(self._core(int(g)), R, p, i == 1) for i, g in enumerate(self._geoms.pairs[pair])]
-        a, b = sides
+        if pair not in placed:
+            cores = (self._core(int(g)) for g in self._geoms.pairs[pair])
+            placed[pair] = [Side(core, motion.R, motion.p, i == 1) for i, core in enumerate(cores)]
+        sides = a, b = placed[pair]
         faces = a.face(-n), b.face(n)
         if faces != (None, None):
             owner = self._reference(sides, faces, pair)
@@ -157,15 +164,19 @@ def over_face(owner, face, other, x, gap):
     base = owner.points[corners[0] if len(corners) else 0]
     r = other.core.radius
     level = gap + r  # of the core's point above the face
-    points, by, edges = other.features(m, dm)
+    points, moving, edges = other.features(m, dm)
+
+    def by(i):
+        return moving[i - len(points)] if i >= len(points) - len(moving) else other.material(points[i])
 
     def beside(y):
         away = y - x
-        return np.linalg.norm(away - (away @ m) * m)
+        return np.sqrt(np.maximum((away * away).sum(axis=-1) - (away @ m) ** 2, 0.0))
 
-    for y, dy in zip(points, by, strict=True):
-        if abs(m @ (y - base) - level) < near and beside(y) < near:
-            return _levelled(owner, m, dm, y, dy, r, gap)
+    fits = np.flatnonzero((np.abs((points - base) @ m - level) < near) & (beside(points) < near))
+    if len(fits):
+        i = int(fits[0])
+        return _levelled(owner, m, dm, points[i], by(i), r, gap)
     outline = owner.points[corners] if len(corners) else np.zeros((0, 3))
     for c in outline:
         if beside(c) < near:
@@ -185,7 +196,7 @@ def over_face(owner, face, other, x, gap):
             t = h @ (c0 - first) / (h @ e)
             y = first + t * e
             if -SAME <= t <= 1.0 + SAME and beside(y) < near and abs(m @ (y - base) - level) < near:
-                dy = (1.0 - t) * by[i] + t * by[j]
+                dy = (1.0 - t) * by(i) + t * by(j)
                 dy = dy + np.outer(e, h @ (owner.material(y) - dy)) / (h @ e)
                 return _levelled(owner, m, dm, y, dy, r, gap)
     return None

@@ -62,10 +62,10 @@ def step_rows(context, geometry, motion):
     J, u_q = np.zeros((len(at), N)), np.zeros((len(at), N))
     turn, efforts_q = np.zeros((count, 3, N)), np.zeros((N, N))
     wrenches = np.zeros((len(motion.R), 6))
-    by_poses = _levelled(c, geometry, motion)
+    by_poses, turned = _levelled(c, geometry, motion), {}
     for i in range(count):
         own = slice(3 * i, 3 * i + 3)
-        J[own], u_q[own], efforts, turn[i], wrench, bodies = _contact(c, geometry, motion, i, by_poses[i])
+        J[own], u_q[own], efforts, turn[i], wrench, bodies = _contact(c, geometry, motion, i, by_poses[i], turned)
         efforts_q += efforts
         for body, sign in zip(bodies, (1.0, -1.0), strict=True):
             if body >= 0:
@@ -76,14 +76,20 @@ def step_rows(context, geometry, motion):
     return Rows(J, u_q, efforts_q, turn, at)
 
 
-def _contact(c, geometry, motion, i, by_pose):
-    """J, u_q (3, N), effort derivatives (N, N), turn, wrench and bodies of contact i."""
+def _contact(c, geometry, motion, i, by_pose, turned):
+    """J, u_q (3, N), effort derivatives (N, N), turn, wrench and bodies of contact i.
+
+    ``turned`` keeps what a body has for all of its contacts.
+    """
     contacts, solution = c.contacts, c.solution
     pair, x, n, gap = int(contacts.pair[i]), contacts.point[i], contacts.normal[i], float(contacts.gap[i])
     if contacts.spread[i].any():
         raise geometry.refuse(pair, "it came in at the moment of meeting within the step; take a shorter step")
     bodies = [int(c.world.geoms.body[g]) for g in c.world.geoms.pairs[pair]]
-    of = [motion.jacobian(k) for k in bodies]
+    for k in bodies:
+        if k not in turned:
+            turned[k] = motion.jacobian(k), motion.twist_by_q(k)
+    of = [turned[k][0] for k in bodies]
     by_pose = by_pose @ np.concatenate(of)
     dn, dx, dgap = by_pose[:3], by_pose[3:6], by_pose[6]
     frame = np.stack((n, c.frames.t1[i], c.frames.t2[i]))
@@ -92,7 +98,7 @@ def _contact(c, geometry, motion, i, by_pose):
     twist = relative @ motion.v_next
     w = point_map(x) @ twist
     turn = skew(n) @ dn
-    dw = point_map(x) @ (motion.twist_by_q(bodies[0]) - motion.twist_by_q(bodies[1])) + skew(twist[:3]) @ dx
+    dw = point_map(x) @ (turned[bodies[0]][1] - turned[bodies[1]][1]) + skew(twist[:3]) @ dx
     u_q = frame @ dw - np.stack([w @ skew(d) @ turn for d in frame])
     s, unit = c.settings, c.settings[UNIT_LENGTH]
     if not solution.pushed[3 * i]:
@@ -106,7 +112,8 @@ def _levelled(c, geometry, motion):
     """Derivatives (7, 12) of each contact; points of one face at the height of its deepest (``flat_manifolds.py``)."""
     contacts, count = c.contacts, int(c.contacts.count[0])
     pair, n, x, gap = contacts.pair, contacts.normal, contacts.point, contacts.gap
-    own = [geometry.contact(int(pair[i]), n[i], x[i], float(gap[i]), motion.R, motion.p) for i in range(count)]
+    sides = {}
+    own = [geometry.contact(int(pair[i]), n[i], x[i], float(gap[i]), motion, sides) for i in range(count)]
     levelled = []
     for i, by in enumerate(own):
         face = [j for j in range(count) if pair[j] == pair[i] and (n[j] == n[i]).all()]
