@@ -18,6 +18,7 @@ at the world's origin.  With X_A(y), X_B(y) the velocities of the points of A an
 
 import numpy as np
 
+from mb_contact.core.collision.shapes import COS_CAP
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import KNOWN, Core
 from mb_contact.gradients.motion import cross, point_map, skew
@@ -61,7 +62,9 @@ class Side:
         points, edges, by = self.points, self.core.edges, []
         if self.core.kind == SHAPE_CYLINDER:
             ends, by_ends = self._facing_line(m, dm)
-            edges = np.array([[len(points), len(points) + 1]])
+            if abs(self.R @ self.core.axis @ m) < COS_CAP:  # no cap faces that way
+                points = points[:0]
+            edges = np.array([[len(points), len(points) + 1]]) if len(ends) else edges
             points, by = np.concatenate((points, ends)), by_ends
         return points, by, edges
 

@@ -87,6 +87,18 @@ def test_pairs_of_shapes(a, b):
     assert met >= 4
 
 
+@pytest.mark.parametrize("turn", [(0.1, 0.0, 0.0), (1.55, 0.0, 0.3), (1.55, 0.3, 0.3)])  # on its rim, rolling
+def test_a_cylinder_on_the_ground(turn):
+    can = M.Primitive("can", "cylinder", (0.08, 0.2), M.Pose((0.0, 0.0, 1.0), turn), base="free", mass=1.0)
+    sim = mb.Simulator(mb.Scene(primitives=(can,), ground=M.Ground()), warm_up=False)
+    sim.reset()
+    q, upright = sim.q, np.cos(turn[0]) * np.cos(turn[1])
+    q[2] = 0.1 * upright + 0.08 * np.sqrt(1.0 - upright**2) - 1e-5
+    differences = Differences(sim, q, np.array([0.3, 1.0, -0.2, 0.4, 0.1, -0.3]))
+    assert differences.worst(("q", "v")) < 1e-6
+    assert sim.context.contacts.count[0] >= 1
+
+
 def test_a_convex_hull_on_the_ground(tmp_path):
     """A tetrahedron that lands on a corner."""
     import trimesh
