@@ -42,6 +42,8 @@ _DEFINED = {
         "SceneError",
         "SolverError",
     ),
+    "gradients": ("rollout_gradient",),
+    "identification": ("identify",),
     "model": ("Model", "Scene", "World", "build_world", "load_scene", "load_urdf"),
     "model.builtin.pendulum": ("pendulum",),
     "simulation": ("Certificate", "Simulator", "State", "Step"),
@@ -49,6 +51,6 @@ _DEFINED = {
     "solvers": ("solve_friction", "solve_lcp"),
     "worlds": ("Worlds", "rollout"),
 }
-_ROOMS = ("control", "dynamics", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
+_ROOMS = ("control", "dynamics", "gradients", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, _ROOMS)
 __all__ += ["__version__"]

@@ -3,7 +3,7 @@
 
 """Where the names are, for type checkers and editors."""
 
-from mb_contact import control, dynamics, model, simulation, solvers, studies, surfaces, worlds
+from mb_contact import control, dynamics, gradients, model, simulation, solvers, studies, surfaces, worlds
 from mb_contact.dynamics import (
     Node,
     Point,
@@ -27,6 +27,8 @@ from mb_contact.errors import (
     SceneError,
     SolverError,
 )
+from mb_contact.gradients import rollout_gradient
+from mb_contact.identification import identify
 from mb_contact.model import Model, Scene, World, build_world, load_scene, load_urdf
 from mb_contact.model.builtin.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
@@ -63,6 +65,8 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_pose",
+    "gradients",
+    "identify",
     "inverse_dynamics",
     "jacobian",
     "load_scene",
@@ -73,6 +77,7 @@ __all__ = [
     "operational_space",
     "pendulum",
     "rollout",
+    "rollout_gradient",
     "simulation",
     "solve_friction",
     "solve_lcp",

@@ -37,10 +37,12 @@ ALLOWED = {
     "control": BASE | {"core", "model", "dynamics"},
     "collision": BASE | {"compile", "core", "model", "solvers"},
     "surfaces": BASE | {"core", "record", "model", "dynamics"},
-    "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
+    "gradients": BASE | {"core", "model", "dynamics"},
+    "simulation": BELOW_SIMULATION | {"lazy", "surfaces", "gradients"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
     "worlds": BELOW_SIMULATION | {"lazy", "simulation"},
     "gym": BELOW_SIMULATION | {"simulation", "worlds", "viewer"},
+    "identification": BELOW_SIMULATION | {"gradients", "simulation"},
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
@@ -48,7 +50,7 @@ ALLOWED = {
     "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer", "testing"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
     "__main__": {"cli"},
-    "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
+    "__init__": BELOW_SIMULATION | {"lazy", "gradients", "identification", "simulation", "surfaces", "studies", "worlds"},
 }
 
 #: library -> the only rooms or files that may import it

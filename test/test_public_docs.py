@@ -21,7 +21,7 @@ import pytest
 import mb_contact as mb
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
-ROOMS = ("dynamics", "errors", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
+ROOMS = ("dynamics", "errors", "gradients", "identification", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
 UNFAILING = {"surfaces.shapes.plane"}  #: functions without arguments that could be wrong
 COUNTED = (property, classmethod, staticmethod)
 
@@ -53,7 +53,7 @@ def functions_of(objects):
     return [(name, inspect.unwrap(value)) for name, value in objects if not inspect.isclass(value)]
 
 
-PACKAGES = [importlib.import_module(f"mb_contact.{room}") for room in ROOMS if room != "errors"]
+PACKAGES = [importlib.import_module(f"mb_contact.{room}") for room in ROOMS if room not in ("errors", "identification")]
 OBJECTS = [(name, value) for name, value in public_objects(mb, *PACKAGES) if name.startswith(ROOMS)]
 CLASSES = [(name, value) for name, value in OBJECTS if inspect.isclass(value)]
 METHODS = methods_of(CLASSES)

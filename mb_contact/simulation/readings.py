@@ -16,6 +16,7 @@ from mb_contact.dynamics import OperationalSpace
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
+from mb_contact.simulation.differentiation import Differentiable
 from mb_contact.simulation.joints.hinges import Hinged
 from mb_contact.simulation.kernels.threads import Threads
 from mb_contact.simulation.operational import LinkImpulses, OperationalMonitor
@@ -26,7 +27,7 @@ from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
 
 
-class Readings(Sensing, Threads, Hinged, Resting):
+class Readings(Sensing, Threads, Hinged, Resting, Differentiable):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes

@@ -1,0 +1,137 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The gradient of a cost over many steps: the adjoint of the rollout, with checkpoints.
+
+With x = (q, v) in tangent coordinates, x_(k+1) = F_k dx_k + G_k du_k + H_k dp and a cost l_k(x_k) of each state,
+
+    y_T = dl_T/dx,    dl/du_k = G_k* y_(k+1),    dl/dp += H_k* y_(k+1),    y_k = F_k* y_(k+1) + dl_k/dx.
+
+The states of every ~sqrt(T)th step are kept, and the steps between two of them taken again, to the same bits.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats, as_choice, as_matrix
+from mb_contact.gradients.step import NAMES
+
+#: (cost, its derivative by q (N,) in tangent coordinates, by v (N,)) of the state behind so many steps; or None
+Cost = Callable[[int, Floats, Floats], tuple[float, ArrayLike, ArrayLike] | None]
+PARAMETERS = tuple(name for name in NAMES if name not in ("q", "v", "effort"))
+
+
+class RolloutGradient(NamedTuple):
+    """Gradient of the cost of a rollout of T steps.
+
+    Examples
+    --------
+    >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+    >>> sim.set_object("box", velocity=[0, 0, 0, 0.1, 0, 0])
+    >>> at_end = lambda k, q, v: (q[0], [0, 0, 0, 1, 0, 0], np.zeros(6)) if k == 50 else None
+    >>> found = mb.rollout_gradient(sim, np.zeros((50, 0)), at_end)
+    >>> found.v.round(4)[3] > 0.01  # it comes to rest farther away
+    True
+    """
+
+    cost: float
+    q: Floats  #: (N,), by the state at the start, along the velocity coordinates
+    v: Floats  #: (N,)
+    effort: Floats  #: (T, joints)
+    parameters: dict  #: by name, (columns,) as of StepDerivatives
+    kinks: int  #: laws near another state, over all steps
+
+
+def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Sequence[str] = ()) -> RolloutGradient:
+    """Gradient of a cost over a rollout by its initial state, its efforts and parameters of the scene.
+
+    Parameters
+    ----------
+    sim : Simulator
+        Where the rollout begins; its state is the same again behind the call.
+    efforts : array_like (T, joints)
+        Of each step, as ``Simulator.step`` takes them.
+    cost : callable
+        ``cost(k, q, v)`` of the state behind k steps, 0 <= k <= T: its cost and the derivatives of that by q, along the
+        velocity coordinates, and by v; None where there is none.
+    parameters : sequence of str
+        Some of ``mass``, ``friction``, ``damping``, ``joint_friction``.
+
+    Returns
+    -------
+    RolloutGradient
+
+    Raises
+    ------
+    InputError
+        An argument does not fit, or a step has something whose derivative is not known.
+
+    Examples
+    --------
+    >>> arm = mb.Simulator(mb.pendulum(1, length=1.0).scene())
+    >>> at_end = lambda k, q, v: (q[0], [1.0], [0.0]) if k == 10 else None
+    >>> mb.rollout_gradient(arm, np.zeros((10, 1)), at_end).effort[:, 0].argmax()  # the first effort counts most
+    0
+    """
+    efforts = as_matrix(efforts, (None, len(sim.world.joint_names)), "efforts")
+    names = ("q", "v", "effort", *(as_choice(name, PARAMETERS, "parameters") for name in parameters))
+    start, steps = sim.save(), len(efforts)
+    stride = max(1, int(np.sqrt(steps)))
+    try:
+        total, kept = _forward(sim, efforts, cost, stride)
+        last = _terms(cost, steps, sim)
+        y = np.zeros(2 * len(sim.v)) if last is None else last[1]
+        by_effort, by, kinks = np.zeros_like(efforts), {}, 0
+        for first in reversed(range(0, steps, stride)):
+            sim.restore(kept.pop())
+            segment = [_step(sim, efforts[k], cost, k, names) for k in range(first, min(first + stride, steps))]
+            for k, (derivatives, term) in reversed(list(enumerate(segment, first))):
+                pulled = {name: _pull(derivatives, name, y) for name in names}
+                kinks += len(derivatives.kinks)
+                by_effort[k] = pulled["effort"]
+                for name in names[3:]:
+                    by[name] = by.get(name, 0.0) + pulled[name]
+                y = np.concatenate((pulled["q"], pulled["v"]))
+                if term is not None:
+                    y = y + term[1]
+    finally:
+        sim.restore(start)
+    half = len(y) // 2
+    return RolloutGradient(total, y[:half], y[half:], by_effort, by, kinks)
+
+
+def _terms(cost, k, sim):
+    """(cost, its derivative (2 N,)) of the present state behind k steps, or None."""
+    told = cost(k, sim.q, sim.v)
+    if told is None:
+        return None
+    return float(told[0]), np.concatenate([np.asarray(part, float).ravel() for part in told[1:]])
+
+
+def _forward(sim, efforts, cost, stride):
+    """The cost of all states, and the states of every ``stride``th step."""
+    total, kept = 0.0, []
+    for k in range(len(efforts) + 1):
+        term = _terms(cost, k, sim)
+        total += 0.0 if term is None else term[0]
+        if k < len(efforts):
+            if k % stride == 0:
+                kept.append(sim.save())
+            sim.step(efforts[k])
+    return total, kept
+
+
+def _step(sim, effort, cost, k, names):
+    """Derivatives of the step from the present state, and the terms of the cost at its start."""
+    term = _terms(cost, k, sim)
+    sim.step(effort)
+    return sim.step_derivatives(names), term
+
+
+def _pull(derivatives, name, y):
+    """The adjoint y (2 N,) of the state behind a step times the derivative by one of its arguments."""
+    half = len(y) // 2
+    return y[:half] @ derivatives.q[name] + y[half:] @ derivatives.v[name]

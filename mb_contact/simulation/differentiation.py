@@ -1,0 +1,58 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The part of a Simulator that differentiates its steps (docs/gradients.md)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mb_contact.checks import as_choice, as_positive
+from mb_contact.errors import InputError
+from mb_contact.gradients.step import NAMES, NEAR, Differentiator, StepDerivatives
+
+
+class Differentiable:
+    """Derivatives of the step that a Simulator has taken last."""
+
+    context: Any
+    _differentiator: Differentiator | None = None
+
+    def step_derivatives(
+        self, with_respect_to: Sequence[str] = ("q", "v", "effort"), near: float = NEAR
+    ) -> StepDerivatives:
+        """Derivatives of the last step, by implicit differentiation of the laws that it solved in their active states.
+
+        Parameters
+        ----------
+        with_respect_to : sequence of str
+            Some of ``q``, ``v``, ``effort``, ``mass`` (of a body, the shape of its distribution kept), ``friction``,
+            ``damping`` and ``joint_friction``.
+        near : float
+            Laws so near another state are named in ``kinks`` [sqrt(N s m/s)].
+
+        Returns
+        -------
+        StepDerivatives
+
+        Raises
+        ------
+        InputError
+            There is no last step, no such name, or the step has something whose derivative is not known.
+
+        Examples
+        --------
+        >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+        >>> sim.set_object("box", velocity=[0, 0, 0, 1.0, 0, 0])
+        >>> _ = sim.step()
+        >>> by = sim.step_derivatives(["friction"])
+        >>> np.isclose(by.v["friction"][3, 0], -9.81 * 0.001)  # dv+ = -g dt dmu of what slides
+        True
+        """
+        if isinstance(with_respect_to, str):
+            raise InputError("with_respect_to must be a sequence of names, such as ['q', 'v']")
+        names = [as_choice(name, NAMES, "with_respect_to") for name in with_respect_to]
+        if type(self.context.contact_step).__name__ != "ContactStep":
+            raise InputError("derivatives know the usual steps; these are of another formulation or solver")
+        if self._differentiator is None or self._differentiator.context is not self.context:
+            self._differentiator = Differentiator(self.context)
+        return self._differentiator.derivatives(names, as_positive(near, "near"))

@@ -1,0 +1,66 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of steps by central differences of the step itself, with Richardson's extrapolation."""
+
+import numpy as np
+
+from mb_contact.core.handle import PUSH_RATE, PUSH_SPEED
+from mb_contact.core.tree.joints import integrate_joints
+from mb_contact.gradients.motion import displacement
+
+
+def displaced(tree, q, d):
+    """q o exp(d)."""
+    q = q.copy()
+    integrate_joints(tree, d, 1.0, q)
+    return q
+
+
+def push_out_fully(sim):
+    """One slope of the offset of gaps and of penetrations, so that a contact that touches has no kink."""
+    sim.context.settings[[PUSH_RATE, PUSH_SPEED]] = 1.0, 1e9
+
+
+class Differences:
+    """Differences of the steps of a Simulator from one state on."""
+
+    def __init__(self, sim, q, v, effort=None):
+        self.sim, self.q, self.v, self.tree = sim, q, v, sim.context.tree
+        self.effort = np.zeros(len(sim.world.joint_names)) if effort is None else effort
+
+    def step(self, name="", d=0.0):
+        """New coordinates and velocities of a step with one of q, v, effort and other arrays displaced by d."""
+        q, v, effort = self.q, self.v, self.effort
+        q = displaced(self.tree, q, d) if name == "q" else q
+        v = v + d if name == "v" else v
+        self.sim.set_state(q, v)
+        self.sim.step(effort + d if name == "effort" else effort)
+        return self.sim.q, self.sim.v
+
+    def by(self, name, columns, size=1e-6):
+        """(2 N, columns) of new coordinates over new velocities."""
+        start = self.step()[0]
+        out = np.zeros((2 * len(self.v), columns))
+        for i in range(columns):
+            parts = []
+            for h in (size, 2.0 * size):
+                d = np.zeros(columns)
+                d[i] = h
+                (a, v_a), (b, v_b) = self.step(name, d), self.step(name, -d)
+                moved = displacement(self.tree, start, a) - displacement(self.tree, start, b)
+                parts.append(np.concatenate((moved, v_a - v_b)) / (2.0 * h))
+            out[:, i] = (4.0 * parts[0] - parts[1]) / 3.0
+        return out
+
+    def worst(self, names=("q", "v", "effort"), size=1e-6):
+        """The worst difference from ``step_derivatives``, of each name in parts of its largest entry or of one."""
+        self.step()
+        found = self.sim.step_derivatives(names)
+        worst = 0.0
+        for name in names:
+            exact = np.concatenate((found.q[name], found.v[name]))
+            if exact.size:
+                error = np.abs(self.by(name, exact.shape[1], size) - exact).max()
+                worst = max(worst, error / max(1.0, np.abs(exact).max()))
+        return worst
