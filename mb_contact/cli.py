@@ -110,6 +110,18 @@ def _add_commands(commands):
         ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
     )
     _command(
+        commands, "new", _new, "write a folder with a scene of your robot, gripper and objects that runs at once",
+        ("name", {"metavar": "NAME", "help": "folder to write scene.yaml to"}),
+        ("--robot", {"required": True, "metavar": "FILE", "help": "URDF or xacro file, a path or package://"}),
+        ("--gripper", {"metavar": "FILE", "help": "URDF or xacro file of what is fixed to the robot"}),
+        ("--at", {"metavar": "LINK", "help": "link of the robot that the gripper is fixed to"}),
+        ("--object", {"action": "append", "default": [], "dest": "objects", "metavar": "FILE",
+                      "help": "mesh or URDF of something to handle; again for more"}),
+        ("--table", {"action": "store_true", "help": "robot and objects stand on a table"}),
+        ("--free", {"action": "store_true", "help": "the robot's base is not fixed: legs, wheels"}),
+        PACKAGES,
+    )
+    _command(
         commands, "check", _check, "read a scene, build it, and say what is in it",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
         PACKAGES,
@@ -292,7 +304,22 @@ def _say_in_place(line):
     print(f"{clear}mb-contact: {line}", end="\r" if moving else "\n", file=sys.stderr, flush=True)
 
 
-# --- check, info ----------------------------------------------------------------------------------
+# --- new, check, info ----------------------------------------------------------------------------------
+
+
+def _new(arguments):
+    from pathlib import Path
+
+    from mb_contact.programs.new import Wanted, new_scene
+
+    file, scene = new_scene(Wanted(
+        Path(arguments.name), arguments.robot, arguments.gripper, arguments.at, tuple(arguments.objects),
+        arguments.table, arguments.free, tuple(arguments.package_path),
+    ))  # fmt: skip
+    servos = len(scene.models[0].actuators)
+    print(f"wrote {file}: {servos} position actuators, {len(scene.primitives)} primitives")
+    print(f"mb-contact check {file}\nmb-contact view {file}")
+    return 0
 
 
 def _check(arguments):

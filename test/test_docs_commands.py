@@ -72,6 +72,7 @@ RUN = {
     "mb-contact import": ("test/test_cli.py", '"import"'),
     "mb-contact info": ("test/model/test_describe.py", '"info"'),
     "mb-contact lcp": ("test/solvers/test_friction.py", '"lcp"'),
+    "mb-contact new": ("test/programs/test_new.py", '"new"'),
     "mb-contact record": ("test/ros/test_replay.py", '"record"'),
     "mb-contact replay": ("test/ros/test_replay.py", '"replay"'),
     "mb-contact run": ("test/ros/test_replay.py", '"run"'),

@@ -45,7 +45,7 @@ ALLOWED = {
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "testing": BELOW_SIMULATION | {"lazy", "simulation", "worlds", "ros", "viewer"},
-    "programs": BELOW_SIMULATION | {"simulation", "surfaces", "studies", "worlds", "ros", "viewer", "testing"},
+    "programs": BELOW_SIMULATION | {"control", "simulation", "surfaces", "studies", "worlds", "ros", "viewer", "testing"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
     "__main__": {"cli"},
     "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
