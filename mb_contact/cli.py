@@ -122,7 +122,7 @@ def _add_commands(commands):
         PACKAGES,
     )
     _command(
-        commands, "check", _check, "read a scene, build it, and say what is in it",
+        commands, "check", _check, "build a scene as run does, say what is in it, and all that is odd about it",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
         PACKAGES,
     )
@@ -323,21 +323,31 @@ def _new(arguments):
 
 
 def _check(arguments):
-    from mb_contact.model.describe import describe_scene
+    """All that ``run`` and ``view`` do before time starts, and what is odd."""
     from mb_contact.simulation.initial import initial_penetrations
-    from mb_contact.surfaces.scene_build import describe_surface_scene
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     if is_surface_scene(arguments.scene):
+        from mb_contact.simulation.surfaces.simulator import surface_simulator
         from mb_contact.simulation.surfaces.world import describe_others
+        from mb_contact.surfaces.scene_build import describe_surface_scene
 
+        lines = describe_surface_scene(arguments.scene)
         others, world = describe_others(arguments.scene)
-        lines = describe_surface_scene(arguments.scene) + others
+        surface_simulator(arguments.scene, _say_in_place)
+        found = initial_penetrations(world) if world else ()
+        odd = [f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start" for a, b, depth in found]
+        lines += others
     else:
-        lines, world = describe_scene(arguments.scene)
-    print("\n".join(lines))
-    for a, b, depth in initial_penetrations(world) if world else ():
-        print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
+        from mb_contact.model.describe import describe_scene
+        from mb_contact.ros.options import NodeOptions, Schedule
+        from mb_contact.simulation.simulator import Simulator
+
+        sim = Simulator(arguments.scene, progress=_say_in_place)
+        _ = sim.sensors if sim.scene.sensors else None
+        Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
+        lines, odd = [f"{arguments.scene}: fine", *describe_scene(sim.scene, sim.world)], sim.warnings
+    print("\n".join([*lines, *(f"warning: {text}" for text in odd)]))
     return 0
 
 

@@ -225,7 +225,7 @@ def _finished(scene, model, hand, reach, top, free):
     }
     pose = entry.pose if not free else Pose((0.0, 0.0, _rounded(top + _height(placed(world, model, q), model) + 1e-3)))
     entry = replace(entry, joints=at, actuators=servos, pose=pose, materials=ModelMaterials("grip"))
-    frame = {} if model.frames[hand].body < 0 else {"operational_frames": (hand,)}
+    frame = {} if free or model.frames[hand].body < 0 else {"operational_frames": (hand,)}
     sensors = (_camera(reach, top),) if _has_embree() else ()
     return replace(
         scene, models=(entry, *scene.models[1:]), collision_filters=filters, sensors=sensors, **frame
