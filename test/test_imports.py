@@ -40,7 +40,7 @@ ALLOWED = {
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
     "worlds": BELOW_SIMULATION | {"lazy", "simulation"},
-    "gym": BELOW_SIMULATION | {"simulation", "worlds", "viewer"},
+    "gym": BELOW_SIMULATION | {"control", "simulation", "worlds", "viewer"},
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
