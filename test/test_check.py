@@ -49,6 +49,7 @@ rates: {control_period: 0.004, joint_state_rate: 100.0}
 named_poses: [{name: shelf, pose: {position: [0, 0, 1]}, sphere: [0, 0, 0, 0.1]}]
 """)
 NUMBERS = (0.0, -1.0, 1e-7, 1e9, 0.003, float("nan"), 1, 7.0)
+SEEDS = (0, 1, 2, 3, 4)
 TEXTS = ("", "tpi", "box", "table", "nowhere.urdf", "7", "elbow")
 
 
@@ -117,8 +118,8 @@ def alone(monkeypatch):
 
 
 def test_check_and_run_agree_on_mutated_scenes(tmp_path):
-    verdicts = [agree(seed, tmp_path) for seed in range(9)]
-    assert 2 <= sum(verdicts) <= 7
+    verdicts = [agree(seed, tmp_path) for seed in SEEDS]
+    assert 0 < sum(verdicts) < len(SEEDS)
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ SEEDS = 4  #: solutions of inverse kinematics that are looked at for each goal
 TURN = np.pi  #: joints are drawn from within so much of their middle [rad, m]
 RATE = 20.0  #: of a servo's error [rad/s]
 SAG = 2e-3  #: by which gravity may bend a servo [rad, m]
+PART = 0.1  #: of a joint's range, at which its whole effort acts
 LEAST = 0.3  #: of a robot's reach [m]
 
 
@@ -117,8 +118,9 @@ def _another_start(world, model, seed):
 def gains(model: Any, start: np.ndarray, gravity: Any) -> dict[str, tuple[float, float]]:
     """{joint: (stiffness, damping)} of position servos for joints that have a motor.
 
-    K = max(M_ii RATE^2, |h_i| / SAG) with the largest M_ii and gravity effort h_i of some postures: an error vanishes
-    at RATE at least, and gravity bends a joint by SAG at most; D = 2 sqrt(K M_ii), critical damping of the joint alone.
+    K = max(M_ii RATE^2, |h_i| / SAG, limit / (PART range)) with the largest M_ii and gravity effort h_i of some
+    postures: an error vanishes at RATE at least, gravity bends a joint by SAG at most, and an error of PART of the
+    joint's range takes its whole effort, as grippers need; D = 2 sqrt(K M_ii), critical damping of the joint alone.
     """
     M, h = np.zeros(model.N), np.zeros(model.N)
     for q in [start, *postures(model)]:
@@ -127,6 +129,8 @@ def gains(model: Any, start: np.ndarray, gravity: Any) -> dict[str, tuple[float,
     found = {}
     for name, v in zip(model.joint_names, model.joint_v):
         if model.effort_limit[v] > 0.0 and M[v] > 0.0:
-            stiffness = max(M[v] * RATE**2, h[v] / SAG)
+            limit, span = model.effort_limit[v], model.upper[v] - model.lower[v]
+            whole = limit / (PART * span) if np.isfinite(limit + span) and span > 0.0 else 0.0
+            stiffness = max(M[v] * RATE**2, h[v] / SAG, whole)
             found[name] = stiffness, 2.0 * float(np.sqrt(stiffness * M[v]))
     return found
