@@ -115,7 +115,7 @@ class TargetActor:
     """Targets of some joints."""
 
     def __init__(self, worlds: Worlds, joints: Sequence[str] | None, step: float) -> None:
-        world = worlds.world
+        world: Any = worlds.world
         driven = [name for name, v in zip(world.joint_names, world.joint_v) if world.joints.gain[v] > 0.0]
         for name in joints or ():
             if name not in driven:
@@ -176,7 +176,7 @@ class HandActor:
             p, R = self.p[w] + self.step * actions[w, :3], self._turned(w, actions[w])
             q = worlds.q[w].copy()
             q[self.arm.q] = targets[w]
-            goal = {self.hand: (p, matrix_to_quat(R))}
+            goal: dict[Any, Any] = {self.hand: (p, matrix_to_quat(R))}
             found = inverse_kinematics(worlds.world, goal, q, self.arm.names, tolerance=TOLERANCE, starts=1)
             if found.reached:
                 self.p[w], self.R[w], targets[w] = p, R, found.q[self.arm.q]

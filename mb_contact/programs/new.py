@@ -117,16 +117,11 @@ def _robot(wanted, folders):
     source = text or _found(wanted.robot, folders)
     options: dict[str, Any] = {}
     try:
-        load_urdf(source, floating=wanted.free, package_dirs=folders)
-    except ModelError as error:
-        lenient = {"collision_meshes": "warn", "inertia_errors": "warn", "massless": "armature"}
+        model = load_urdf(source, floating=wanted.free, package_dirs=folders, collision_meshes="skip")
+    except ModelError:
+        lenient = {"collision_meshes": "skip", "inertia_errors": "warn", "massless": "armature"}
         model = load_urdf(source, floating=wanted.free, package_dirs=folders, **lenient)  # or it is refused for good
-        options = dict(model.lenient)
-        if not options:
-            raise error from None
-    model = load_urdf(
-        source, floating=wanted.free, package_dirs=folders, **{**options, "collision_meshes": "skip"}
-    )
+        options = {name: value for name, value in model.lenient if name != "collision_meshes"}
     if text is not None:
         address = "robot.urdf"
     else:
@@ -207,13 +202,17 @@ def _mesh_object(path, name, address):
 def _finished(scene, model, hand, reach, top, free):
     """The scene with start, servos, camera and pairs that are left out."""
     entry = scene.models[0]
-    world = build_world(scene)
+    try:
+        world = build_world(scene)  # once, since hulls of fine meshes take seconds
+    except ModelError:  # a mesh that cannot be read
+        entry = replace(entry, collision_meshes="warn")
+        world = build_world(replace(scene, models=(entry, *scene.models[1:])))
     overlapping = always_inside(world, model)
     filters = CollisionFilters(disable=tuple(overlapping))
     q = neutral(model)
     if not free and model.joint_names:
         target = (0.5 * reach, 0.0, top + 0.45 * reach)
-        q = start_positions(build_world(replace(scene, collision_filters=filters)), model, hand, target)
+        q = start_positions(world, model, hand, target, overlapping)
     limits = zip(model.lower[model.joint_v].tolist(), model.upper[model.joint_v].tolist())
     at = {
         name: float(np.clip(_rounded(value), low, high))

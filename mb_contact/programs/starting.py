@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -80,7 +81,9 @@ def always_inside(world: Any, model: Any) -> list[tuple[str, str]]:
     return [pair for pair, count in counts.items() if count >= 0.9 * len(looked)]
 
 
-def start_positions(world: Any, model: Any, hand: str, target: tuple[float, float, float]) -> np.ndarray:
+def start_positions(
+    world: Any, model: Any, hand: str, target: tuple[float, float, float], ignored: Sequence[tuple[str, str]] = ()
+) -> np.ndarray:
     """Coordinates at which nothing overlaps: the hand over the place before the robot, best pointing down."""
     down = [rpy_to_matrix((np.pi, 0.0, yaw)) for yaw in (0.0, 0.5 * np.pi, np.pi, -0.5 * np.pi)]
     wanted: list[dict[Any, Any]] = [{hand: (target, matrix_to_quat(R))} for R in down]
@@ -90,7 +93,8 @@ def start_positions(world: Any, model: Any, hand: str, target: tuple[float, floa
     for candidate in chain(solved, postures(model)):
         if candidate is None:
             continue
-        depth = sum(depth for _, _, depth in initial_penetrations(placed(world, model, candidate)))
+        found = initial_penetrations(placed(world, model, candidate))
+        depth = sum(depth for a, b, depth in found if (a, b) not in ignored)
         if depth < least:
             best, least = candidate, depth
         if least == 0.0:
