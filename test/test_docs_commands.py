@@ -179,7 +179,7 @@ def judge(parser, command, words):
 @pytest.mark.parametrize("command", [c for c in TEXTS if c.startswith("mb-contact ")])
 def test_the_command_line_takes_it(command):
     words = words_of(command)[1:]
-    if words in (["info"], ["view"], ["replay"], ["demo"], ["new"], ["check"]):  # the command's name alone, in a sentence
+    if words in (["info"], ["view"], ["replay"], ["demo"], ["new"], ["check"]):  # its name alone
         assert words[0] in next(a for a in build_parser()._actions if a.choices).choices
         return
     judge(build_parser(), command, words)
