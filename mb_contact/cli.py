@@ -110,7 +110,19 @@ def _add_commands(commands):
         ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
     )
     _command(
-        commands, "check", _check, "read a scene, build it, and say what is in it",
+        commands, "new", _new, "write a folder with a scene of your robot, gripper and objects that runs at once",
+        ("name", {"metavar": "NAME", "help": "folder to write scene.yaml to"}),
+        ("--robot", {"required": True, "metavar": "FILE", "help": "URDF or xacro file, a path or package://"}),
+        ("--gripper", {"metavar": "FILE", "help": "URDF or xacro file of what is fixed to the robot"}),
+        ("--at", {"metavar": "LINK", "help": "link of the robot that the gripper is fixed to"}),
+        ("--object", {"action": "append", "default": [], "dest": "objects", "metavar": "FILE",
+                      "help": "mesh or URDF of something to handle; again for more"}),
+        ("--table", {"action": "store_true", "help": "robot and objects stand on a table"}),
+        ("--free", {"action": "store_true", "help": "the robot's base is not fixed: legs, wheels"}),
+        PACKAGES,
+    )
+    _command(
+        commands, "check", _check, "build a scene as run does, say what is in it, and all that is odd about it",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
         PACKAGES,
     )
@@ -292,25 +304,50 @@ def _say_in_place(line):
     print(f"{clear}mb-contact: {line}", end="\r" if moving else "\n", file=sys.stderr, flush=True)
 
 
-# --- check, info ----------------------------------------------------------------------------------
+# --- new, check, info ----------------------------------------------------------------------------------
+
+
+def _new(arguments):
+    from pathlib import Path
+
+    from mb_contact.programs.new import Wanted, new_scene
+
+    file, scene = new_scene(Wanted(
+        Path(arguments.name), arguments.robot, arguments.gripper, arguments.at, tuple(arguments.objects),
+        arguments.table, arguments.free, tuple(arguments.package_path),
+    ))  # fmt: skip
+    servos = len(scene.models[0].actuators)
+    print(f"wrote {file}: {servos} position actuators, {len(scene.primitives)} primitives")
+    print(f"mb-contact check {file}\nmb-contact view {file}")
+    return 0
 
 
 def _check(arguments):
-    from mb_contact.model.describe import describe_scene
+    """All that ``run`` and ``view`` do before time starts, and what is odd."""
     from mb_contact.simulation.initial import initial_penetrations
-    from mb_contact.surfaces.scene_build import describe_surface_scene
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     if is_surface_scene(arguments.scene):
+        from mb_contact.simulation.surfaces.simulator import surface_simulator
         from mb_contact.simulation.surfaces.world import describe_others
+        from mb_contact.surfaces.scene_build import describe_surface_scene
 
+        lines = describe_surface_scene(arguments.scene)
         others, world = describe_others(arguments.scene)
-        lines = describe_surface_scene(arguments.scene) + others
+        surface_simulator(arguments.scene, _say_in_place)
+        found = initial_penetrations(world) if world else ()
+        odd = [f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start" for a, b, depth in found]
+        lines += others
     else:
-        lines, world = describe_scene(arguments.scene)
-    print("\n".join(lines))
-    for a, b, depth in initial_penetrations(world) if world else ():
-        print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
+        from mb_contact.model.describe import describe_scene
+        from mb_contact.ros.options import NodeOptions, Schedule
+        from mb_contact.simulation.simulator import Simulator
+
+        sim = Simulator(arguments.scene, progress=_say_in_place)
+        _ = sim.sensors if sim.scene.sensors else None
+        Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
+        lines, odd = [f"{arguments.scene}: fine", *describe_scene(sim.scene, sim.world)], sim.warnings
+    print("\n".join([*lines, *(f"warning: {text}" for text in odd)]))
     return 0
 
 

@@ -44,8 +44,8 @@ def problem(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("import",), ("export",), ("lcp",), ("bench",),
-     ("view",)],
+    [(), ("run",), ("demo",), ("demo", "lift"), ("new",), ("check",), ("info",), ("import",), ("export",), ("lcp",),
+     ("bench",), ("view",)],
 )
 def test_help(capsys, command):
     code, out, err = call(capsys, *command, "--help")

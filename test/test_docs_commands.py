@@ -72,6 +72,7 @@ RUN = {
     "mb-contact import": ("test/test_cli.py", '"import"'),
     "mb-contact info": ("test/model/test_describe.py", '"info"'),
     "mb-contact lcp": ("test/solvers/test_friction.py", '"lcp"'),
+    "mb-contact new": ("test/programs/test_new.py", '"new"'),
     "mb-contact record": ("test/ros/test_replay.py", '"record"'),
     "mb-contact replay": ("test/ros/test_replay.py", '"replay"'),
     "mb-contact run": ("test/ros/test_replay.py", '"run"'),
@@ -178,7 +179,7 @@ def judge(parser, command, words):
 @pytest.mark.parametrize("command", [c for c in TEXTS if c.startswith("mb-contact ")])
 def test_the_command_line_takes_it(command):
     words = words_of(command)[1:]
-    if words in (["info"], ["view"], ["replay"], ["demo"]):  # the command's name alone, in a sentence
+    if words in (["info"], ["view"], ["replay"], ["demo"], ["new"], ["check"]):  # its name alone
         assert words[0] in next(a for a in build_parser()._actions if a.choices).choices
         return
     judge(build_parser(), command, words)

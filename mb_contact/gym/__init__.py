@@ -8,9 +8,13 @@
 >>> env = gymnasium.make_vec("mb_contact/Push-v0", num_envs=16)  # doctest: +SKIP
 """
 
+from mb_contact.gym.actions import Efforts, HandPoses, JointTargets
 from mb_contact.gym.environments import SingleEnv, WorldsEnv, register_all
+from mb_contact.gym.own_tasks import SceneTask, make
 from mb_contact.gym.tasks import TASKS, Task
 
-__all__ = ["TASKS", "SingleEnv", "Task", "WorldsEnv"]
+__all__ = [
+    "TASKS", "Efforts", "HandPoses", "JointTargets", "SceneTask", "SingleEnv", "Task", "WorldsEnv", "make",
+]  # fmt: skip
 
 register_all()

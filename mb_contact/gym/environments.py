@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
+from mb_contact.gym.actions import Efforts
 from mb_contact.gym.pictures import Pictures
-from mb_contact.gym.tasks import STEPS, TASKS
+from mb_contact.gym.tasks import TASKS, Task
 from mb_contact.worlds.worlds import Worlds
 
 CONFIG = "package://mb_contact/config"
@@ -32,8 +33,8 @@ class WorldsEnv(VectorEnv):
 
     Parameters
     ----------
-    task : str
-        One of TASKS.
+    task : str or Task
+        One of TASKS by its name, or another (``make``).
     num_envs : int
     threads : int, optional
         As of Worlds.
@@ -60,24 +61,24 @@ class WorldsEnv(VectorEnv):
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, **RENDERING}
 
     def __init__(
-        self, task: str, num_envs: int = 1, threads: int | None = None, render_mode: str | None = None,
+        self, task: str | Task, num_envs: int = 1, threads: int | None = None, render_mode: str | None = None,
         width: int = 480, height: int = 360,
     ) -> None:  # fmt: skip
-        self.task = TASKS[as_choice(task, TASKS, "task")]
+        self.task = task if isinstance(task, Task) else TASKS[as_choice(task, TASKS, "task")]
         if render_mode is not None:
             as_choice(render_mode, RENDERING["render_modes"], "render mode")
-        self.worlds = Worlds(f"{CONFIG}/{self.task.scene}.yaml", num_envs, threads)
-        scene = self.worlds.scene
+        self.worlds = Worlds(self._scene(), num_envs, threads)
         self.num_envs, self.render_mode, self._size = num_envs, render_mode, (width, height)
         self._pictures = None if render_mode is None else Pictures(self.worlds, self.task)
         self._shown = 0.0
-        self._rest = np.zeros(len(self.task.scale)) if self.task.rest is None else self.task.rest(scene)
-        self._scale, self._q0 = np.array(self.task.scale), self.worlds.q[0].copy()
+        rest = None if self.task.rest is None else self.task.rest(self.worlds.scene)
+        self._actor = (self.task.actions or Efforts(self.task.scale, rest)).on(self.worlds)
+        self._q0 = self.worlds.q[0].copy()
         _, goal = self.task.start(np.random.default_rng(0), self._q0)
         self.goal = np.tile(goal, (num_envs, 1))
         self.names = self.task.names(self.worlds)
         self.single_observation_space = Box(-LARGEST, LARGEST, (len(self.names),), np.float64)
-        self.single_action_space = Box(-1.0, 1.0, (len(self._scale),), np.float64)
+        self.single_action_space = Box(-1.0, 1.0, (self._actor.size,), np.float64)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.ages = np.zeros(num_envs, np.int64)
@@ -96,14 +97,15 @@ class WorldsEnv(VectorEnv):
         return self._observe(), {}
 
     def step(self, actions: Any) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """One action in every environment: ``STEPS`` steps of each world."""
+        """One action in every environment: ``task.steps`` steps of each world."""
         actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
         begun = np.flatnonzero(self._ended)
         if len(begun):
             self._begin(begun)
         acting = np.ones(self.num_envs, bool)
         acting[begun] = False
-        self.worlds.step(self.efforts(actions), STEPS, None if len(begun) == 0 else acting)
+        efforts = self._actor.efforts(self.worlds, actions, np.flatnonzero(acting))
+        self.worlds.step(efforts, self.task.steps, None if len(begun) == 0 else acting)
         self.ages += acting
         terms = self.task.reward(self.worlds, self.goal, actions)
         failed = self.worlds.failed
@@ -136,20 +138,22 @@ class WorldsEnv(VectorEnv):
             self._shown = time.perf_counter()
             self.render()
 
-    def efforts(self, actions: Floats) -> Floats:
-        """Efforts of the joints (num_envs, joints) under actions [N m, N]."""
-        return self._rest + actions * self._scale
-
     def close_extras(self, **kwargs: Any) -> None:
         """End the worlds' threads, and what draws them."""
         if self._pictures is not None:
             self._pictures.close()
         self.worlds.close()
 
+    def _scene(self):
+        """The task's scene, of the library where a name stands for it."""
+        scene, library = self.task.scene, self.task.actions is None
+        return f"{CONFIG}/{scene}.yaml" if library else scene
+
     def _begin(self, chosen):
         starts = [self.task.start(self._draws[i], self._q0) for i in chosen.tolist()]
         q, self.goal[chosen] = np.array([q for q, _ in starts]), np.array([goal for _, goal in starts])
         self.worlds.reset(chosen, (q, np.zeros((1, self.worlds.v.shape[1]))))
+        self._actor.begin(self.worlds, chosen)
         self.ages[chosen] = 0
         self._ended[chosen] = False
 
@@ -162,15 +166,15 @@ class SingleEnv(gymnasium.Env):
 
     Parameters
     ----------
-    task : str
-        One of TASKS.
+    task : str or Task
+        One of TASKS by its name, or another (``make``).
     render_mode, width, height
         As of WorldsEnv.
     """
 
     metadata = dict(RENDERING)
 
-    def __init__(self, task: str, render_mode: str | None = None, width: int = 480, height: int = 360) -> None:
+    def __init__(self, task: str | Task, render_mode: str | None = None, width: int = 480, height: int = 360) -> None:
         self.render_mode = render_mode
         self.vector = WorldsEnv(task, 1, 1, render_mode, width, height)
         self.observation_space = self.vector.single_observation_space
@@ -183,7 +187,7 @@ class SingleEnv(gymnasium.Env):
         return observations[0], {}
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """One action: ``STEPS`` steps of the world."""
+        """One action: ``task.steps`` steps of the world."""
         observations, rewards, terminations, truncations, terms = self.vector.step(np.asarray(action)[None])
         numbers = {name: float(term[0]) for name, term in terms.items()}
         return observations[0], float(rewards[0]), bool(terminations[0]), bool(truncations[0]), numbers

@@ -23,10 +23,10 @@ class Task:
 
     Attributes
     ----------
-    scene : str
-        Name of a file of the scene library.
+    scene : str, Path or Scene
+        A scene, or the name of a file of the scene library.
     scale : tuple of float
-        Efforts of an action of 1 [N m, N], one for each of ``world.joint_names``.
+        Efforts of an action of 1 [N m, N], one for each of ``world.joint_names``, where ``actions`` are left out.
     observe : callable
         (worlds, goal) to (w, k); ``names`` says what each number is, with its unit.
     reward : callable
@@ -41,9 +41,12 @@ class Task:
         Actions after which an episode is cut off.
     goal_at : callable, optional
         (goal (g,)) to the place (3,) at which pictures show it [m].
+    actions : Efforts, JointTargets or HandPoses, optional
+    steps : int
+        Of a world in one action.
     """
 
-    scene: str
+    scene: Any
     scale: tuple[float, ...]
     observe: Callable[[Worlds, Floats], Floats]
     names: Callable[[Worlds], list[str]]
@@ -55,13 +58,17 @@ class Task:
     horizon: int = 200
     goal_at: Callable[[Floats], tuple[float, float, float]] | None = None
     rest: Callable[[Scene], Floats] | None = None
+    actions: Any = None
+    steps: int = STEPS
 
 
-def _joints(worlds):
+def joint_state(worlds: Worlds) -> Floats:
+    """Positions and velocities (w, 2 joints) of all joints [rad, m; rad/s, m/s]."""
     return np.concatenate((worlds.q[:, worlds.world.joint_q], worlds.v[:, worlds.world.joint_v]), axis=1)
 
 
-def _joint_names(worlds):
+def joint_names(worlds: Worlds) -> list[str]:
+    """What the numbers of ``joint_state`` are."""
     names = worlds.world.joint_names
     return [f"{name} [rad, m]" for name in names] + [f"{name} rate [rad/s, m/s]" for name in names]
 
@@ -130,7 +137,7 @@ def _box(worlds):
 def _push_observe(worlds, goal):
     R = worlds.link_poses("box")[1]
     turn = np.stack((R[:, 0, 0], R[:, 1, 0]), axis=1)
-    return np.concatenate((_joints(worlds), _box(worlds)[:, :2], turn, worlds.v[:, 5:7], goal), axis=1)
+    return np.concatenate((joint_state(worlds), _box(worlds)[:, :2], turn, worlds.v[:, 5:7], goal), axis=1)
 
 
 PUSH = Task(
@@ -138,7 +145,7 @@ PUSH = Task(
     scale=(20.0, 20.0),
     observe=_push_observe,
     names=lambda worlds: [
-        *_joint_names(worlds), "box x [m]", "box y [m]", "cosine of its yaw", "sine of its yaw",
+        *joint_names(worlds), "box x [m]", "box y [m]", "cosine of its yaw", "sine of its yaw",
         "box velocity x [m/s]", "box velocity y [m/s]", "goal x [m]", "goal y [m]",
     ],
     reward=lambda worlds, goal, actions: {
@@ -161,7 +168,7 @@ def _lift_rest(scene):
 
 
 def _lift_observe(worlds, _goal):
-    parts = [_joints(worlds), _box(worlds), worlds.v[:, -6:]]
+    parts = [joint_state(worlds), _box(worlds), worlds.v[:, -6:]]
     parts += [worlds.link_poses(f"{side}_tcp")[0] for side in ("left", "right")]
     return np.concatenate(parts, axis=1)
 
@@ -178,7 +185,7 @@ LIFT = Task(
     scale=tuple(0.2 * x for x in (20, 20, 12, 12, *2 * (150, 150, 110, 110, 60, 40, 20, 8, 8, 8, 8))),
     observe=_lift_observe,
     names=lambda worlds: [
-        *_joint_names(worlds), *(f"box {a} [m]" for a in "xyz"), *(f"box rate {a} [rad/s]" for a in "xyz"),
+        *joint_names(worlds), *(f"box {a} [m]" for a in "xyz"), *(f"box rate {a} [rad/s]" for a in "xyz"),
         *(f"box velocity {a} [m/s]" for a in "xyz"),
         *(f"{side} hand {a} [m]" for side in ("left", "right") for a in "xyz"),
     ],
@@ -200,8 +207,8 @@ def _peg(worlds):
 PEG = Task(
     scene="peg_in_hole",
     scale=(20.0, 20.0, 60.0),
-    observe=lambda worlds, _goal: np.concatenate((_joints(worlds), _peg(worlds)), axis=1),
-    names=lambda worlds: [*_joint_names(worlds), *(f"peg {a} [m]" for a in "xyz")],
+    observe=lambda worlds, _goal: np.concatenate((joint_state(worlds), _peg(worlds)), axis=1),
+    names=lambda worlds: [*joint_names(worlds), *(f"peg {a} [m]" for a in "xyz")],
     reward=lambda worlds, goal, actions: {
         "beside": -10.0 * np.linalg.norm(_peg(worlds)[:, :2], axis=1),
         "height": -10.0 * np.abs(_peg(worlds)[:, 2] - goal[:, 0]),
@@ -222,7 +229,7 @@ def _trunk(worlds):
 
 def _stand_observe(worlds, _goal):
     p, R = _trunk(worlds)
-    return np.concatenate((_joints(worlds), p[:, 2:], R[:, 2], worlds.v[:, :6]), axis=1)
+    return np.concatenate((joint_state(worlds), p[:, 2:], R[:, 2], worlds.v[:, :6]), axis=1)
 
 
 STAND = Task(
@@ -230,7 +237,7 @@ STAND = Task(
     scale=(10.0,) * 12,
     observe=_stand_observe,
     names=lambda worlds: [
-        *_joint_names(worlds), "trunk height [m]", *(f"up in the trunk's {a}" for a in "xyz"),
+        *joint_names(worlds), "trunk height [m]", *(f"up in the trunk's {a}" for a in "xyz"),
         *(f"trunk rate {a} [rad/s]" for a in "xyz"), *(f"trunk velocity {a} [m/s]" for a in "xyz"),
     ],
     reward=lambda worlds, goal, actions: {

@@ -32,6 +32,7 @@ from mb_contact.model.scene import (
     preset,
     save_scene,
 )
+from mb_contact.model.urdf.composing import compose
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.model.world import World, build_world
 
@@ -63,6 +64,7 @@ __all__ = [
     "Velocity",
     "World",
     "build_world",
+    "compose",
     "export_mjcf",
     "find_resource",
     "import_mjcf",

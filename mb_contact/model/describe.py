@@ -135,22 +135,10 @@ def _joint(model, k):
     return f"{limits}, {'any effort' if np.isinf(limit) else f'{limit:.4g} {effort}'}"
 
 
-def describe_scene(path):
-    """Read a scene, build it, and return lines about it, and the World.
-
-    Raises
-    ------
-    SceneError, ModelError
-        The file or one of its robots is wrong.
-    """
-    from mb_contact.model.scene import load_scene
-    from mb_contact.model.world import build_world
-
-    scene = load_scene(path)
-    world = build_world(scene)
+def describe_scene(scene, world):
+    """Lines about a scene and its World."""
     dof = world.tree.armature.shape[0]
-    lines = [
-        f"{path}: fine",
+    return [
         f"time step {scene.time_step:g} s, friction {scene.friction_model} with "
         f"{scene.friction_directions} directions",
         f"{world.tree.parent.shape[0]} bodies, {dof} degrees of freedom, {len(world.joint_names)} joints",
@@ -159,4 +147,3 @@ def describe_scene(path):
         f"free objects: {', '.join(world.objects) or 'none'}",
         f"operational frames: {', '.join(scene.operational_frames) or 'none'}",
     ]
-    return lines + [f"warning: {text}" for text in world.warnings], world

@@ -81,10 +81,10 @@ def find_resource(
         looked = ", ".join(map(str, candidates[:MOST_NAMED]))
         raise FileNotFoundError(
             f"'{address}' not found; looked at {looked}; add the folder that holds '{package}' to GZ_SIM_RESOURCE_PATH "
-            "or package_dirs (on the command line: --package-path)"
+            "or package_dirs (in a scene: packages; on the command line: --package-path)"
         )
     looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
-    remedy = "source its workspace or pass package_dirs (on the command line: --package-path)"
+    remedy = "source its workspace or pass package_dirs (in a scene: packages; on the command line: --package-path)"
     if package in ON_PYPI:
         remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")

@@ -148,6 +148,8 @@ def collect_parts(scene):
     if not isinstance(scene, Scene):
         raise SceneError(f"build_world needs a Scene, got {type(scene).__name__}; use load_scene for a file")
     check_scene(scene)
+    for i, folder in enumerate(scene.package_folders()):
+        scene.refuse_if(not folder.is_dir(), f"packages[{i}]", f"there is no folder '{folder}'")
     builder = WorldBuilder(scene)
     for i, entry in enumerate(scene.models):
         builder.add_model(entry, f"models[{i}]")
@@ -223,6 +225,7 @@ class WorldBuilder:
             source = scene_file(self.scene, source, f"{key}.urdf")
         return load_urdf(
             source,
+            package_dirs=self.scene.package_folders(),
             floating=entry.base == "free",
             collision_meshes=entry.collision_meshes,
             inertia_errors=entry.inertia_errors,

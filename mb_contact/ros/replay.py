@@ -89,6 +89,8 @@ def read_recording(path: str) -> Any:
         No bag, or no joint states or efforts in it, or of several simulators.
     """
     topics = {}
+    if not Path(path).exists():
+        raise FileNotFoundError(f"no recording: '{path}' does not exist")
     try:
         from rosbags.highlevel import AnyReader
 

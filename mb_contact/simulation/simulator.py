@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ class Simulator(Readings, Recorded):
         Compile or load the kernels now; otherwise ``reset`` has to be called before the first step.
     step : callable, optional
         Makes the ContactStep of a StepContext, in the place of the usual one (docs/formulations.md).
+    packages : sequence of path
+        Folders that hold ROS packages or are some, for ``package://`` addresses; they count before the scene's own.
 
     Attributes
     ----------
@@ -114,9 +117,10 @@ class Simulator(Readings, Recorded):
         progress: Callable[[str], Any] | None = None,
         warm_up: bool = True,
         step: Callable[[StepContext], ContactStep] | None = None,
+        packages: Sequence[str | Path] = (),
     ) -> None:
         self._given_step, progress = step, progress or (lambda _line: None)
-        self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        self.scene = _with_packages(scene, packages)
         if step is not None:
             refuse_beyond_studies(self.scene)
         self.world = self._make_world(self.scene)
@@ -380,3 +384,11 @@ class Simulator(Readings, Recorded):
         if (model := self.scene.friction_model) in ("no_slip", "viscous"):
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return imported("mb_contact.studies.running_scene.posed_contact_problem")(self.context)
+
+
+def _with_packages(scene, packages):
+    """The scene of a Simulator's arguments."""
+    if not isinstance(scene, Scene):
+        return load_scene(scene, packages)
+    given = tuple(str(Path(folder).expanduser().absolute()) for folder in packages)
+    return replace(scene, packages=given + tuple(scene.packages)) if given else scene

@@ -7,7 +7,7 @@ The file is read as YAML's node tree, which knows lines; what each key may be is
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ ROBOTS = (".urdf", ".xacro")  #: endings of files that hold a robot
 SCENE_KEYS = kinds(SceneFile)  #: of a scene file, by name
 
 
-def load_scene(path: str | Path) -> Scene:
+def load_scene(path: str | Path, packages: Iterable[str | Path] = ()) -> Scene:
     """Read a scene file.
 
     Parameters
@@ -35,6 +35,8 @@ def load_scene(path: str | Path) -> Scene:
     path : str or Path
         A YAML file, also as a ``package://`` address; the URDF or xacro file of a robot is the scene of that robot
         alone, welded to the world.
+    packages : sequence of path, optional
+        Folders that hold ROS packages or are some, beside those of the file; they count first.
 
     Returns
     -------
@@ -53,21 +55,23 @@ def load_scene(path: str | Path) -> Scene:
     >>> scene.time_step, [primitive.name for primitive in scene.primitives]
     (0.001, ['table', 'box'])
     """
-    reader, root = open_scene(path)
+    given = tuple(str(Path(folder).expanduser().absolute()) for folder in packages)
+    reader, root = open_scene(path, given)
     values = reader.mapping(root, "", SCENE_KEYS)
     printed = preset(values.pop("preset")) if "preset" in values else {}
+    values["packages"] = given + values.get("packages", ())
     scene = Scene(**{**printed, **values}, path=reader.path, lines=reader.lines)
     check_scene(scene)
     return scene
 
 
-def open_scene(path: str | Path) -> tuple["Reader", yaml.Node]:
+def open_scene(path: str | Path, packages: Iterable[str] = ()) -> tuple["Reader", yaml.Node]:
     """(reader, root node) of a scene file of any kind; raises as ``load_scene`` where it is missing or not YAML.
 
     A robot's file stands for the scene of that robot alone.
     """
     try:
-        file = find_resource(path)
+        file = find_resource(path, packages)
         content = file.read_bytes()
         if file.suffix in ROBOTS:
             text = f"models: [{{urdf: {json.dumps(file.name)}}}]"

@@ -181,6 +181,10 @@ class Scene:
         "Links whose contact wrenches are published.", (), example="[left_finger]"
     )
     rates: dict[str, float] = key("Rates of publishing.", factory=lambda: dict(DEFAULT_RATES), record=Rates)
+    packages: tuple[str, ...] = key(
+        "Folders that hold ROS packages or are some, from the scene's folder, for `package://` and `model://`.", (),
+        example="[../robots]",
+    )
     description: str = key("A sentence for those who choose a world.", "", example="a cup on a table")
     tags: tuple[str, ...] = key("Words to find a world by.", (), example="[kitchen]")
     named_poses: tuple[NamedPose, ...] = key("Places with names.", ())
@@ -197,6 +201,21 @@ class Scene:
         name = f"'{self.path.name}', " if self.path else ""
         counts = f"models={len(self.models)}, primitives={len(self.primitives)}"
         return f"Scene({name}{counts}, time_step={self.time_step:g})"
+
+    def package_folders(self) -> tuple[Path, ...]:
+        """Folders of ``packages``, those that are relative from the scene's own.
+
+        Returns
+        -------
+        tuple of Path
+
+        Examples
+        --------
+        >>> [str(folder) for folder in mb.Scene(packages=("robots",)).package_folders()]
+        ['robots']
+        """
+        start = self.path.parent if self.path is not None else Path()
+        return tuple(start / Path(folder).expanduser() for folder in self.packages)
 
     @property
     def pivots(self) -> bool:

@@ -145,7 +145,8 @@ def _sensor_rules(scene: Scene) -> Iterator[Rule]:
 
 def _pose_rules(pose: Pose) -> Iterator[Rule]:
     quat = (1.0,) if pose.quat_xyzw is None else pose.quat_xyzw
-    yield abs(np.linalg.norm(quat) - 1.0) > 1e-3, "quat_xyzw", "must be a unit quaternion x y z w"
+    length = np.linalg.norm(quat)
+    yield abs(length - 1.0) > 1e-3, "quat_xyzw", f"must be a unit quaternion x y z w, got a length of {length:g}"
 
 
 def _primitive_rules(primitive: Primitive) -> Iterator[Rule]:

@@ -3,6 +3,7 @@
 
 """Scene to scene YAML: what differs from the defaults, under the keys that the reader knows."""
 
+from collections.abc import Mapping
 from dataclasses import MISSING, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from mb_contact.keys.declaration import declared
 from mb_contact.model.scene.records import Scene
 
 
-def save_scene(scene: Scene, path: str | Path, comments: tuple[str, ...] = ()) -> None:
+def save_scene(
+    scene: Scene, path: str | Path, comments: tuple[str, ...] = (), notes: Mapping[str, str] | None = None
+) -> None:
     """Write a scene file that :func:`~mb_contact.model.load_scene` reads as the same scene.
 
     Parameters
@@ -23,6 +26,8 @@ def save_scene(scene: Scene, path: str | Path, comments: tuple[str, ...] = ()) -
         File to write; an existing one is replaced.
     comments : tuple of str
         Lines that stand at its head.
+    notes : mapping of str to str, optional
+        Lines that stand above keys of the scene.
 
     Raises
     ------
@@ -37,13 +42,28 @@ def save_scene(scene: Scene, path: str | Path, comments: tuple[str, ...] = ()) -
     >>> mb.load_scene(file).time_step
     0.002
     """
-    head = "".join(f"# {' '.join(line.split())}\n" for line in comments)
-    text = yaml.dump(_plain(scene), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    Path(path).write_text(head + text, encoding="utf-8")
+    parts = [_commented(line) for line in comments]
+    keys = _plain(scene)
+    for name, value in keys.items():
+        parts += [_commented(line) for line in (notes or {}).get(name, "").splitlines()]
+        parts.append(yaml.dump(_Key({name: value}), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    Path(path).write_text("".join(parts if keys else [*parts, "{}\n"]), encoding="utf-8")
+
+
+def _commented(line: str) -> str:
+    return f"# {' '.join(line.split())}\n"
 
 
 class _Dumper(yaml.SafeDumper):
     """Lists of numbers and small mappings in one line, as scenes are written by hand."""
+
+
+class _Key(dict[str, Any]):
+    """A key of the scene with its value, which stand in a line of their own however short they are."""
+
+
+def _key(dumper: Any, value: Any) -> Any:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=False)
 
 
 def _sequence(dumper: Any, value: Any) -> Any:
@@ -57,9 +77,10 @@ def _mapping(dumper: Any, value: Any) -> Any:
 
 
 def _depth(value: Any) -> int:
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else int(isinstance(value, dict))
 
 
+_Dumper.add_representer(_Key, _key)
 _Dumper.add_representer(list, _sequence)
 _Dumper.add_representer(dict, _mapping)
 

@@ -33,7 +33,7 @@ def scene_file(scene, address, key):
     """A file that the scene names, relative to the scene's own."""
     start = scene.path.parent if scene.path is not None else Path()
     try:
-        path = find_resource(address, start=start)
+        path = find_resource(address, scene.package_folders(), start)
     except FileNotFoundError as error:
         raise scene.error(key, str(error)) from None
     scene.refuse_if(path.is_dir(), key, f"{path} is a folder; name a file in it")

@@ -99,8 +99,8 @@ def scene_visuals(scene, world, most=MOST):
     for entry, model in zip(scene.models, world.robot_models):
         start = folder
         if not str(entry.urdf).lstrip().startswith("<"):
-            start = find_resource(entry.urdf, start=folder).parent
-        found, without = read_visuals(model.urdf, start, most=most)
+            start = find_resource(entry.urdf, scene.package_folders(), folder).parent
+        found, without = read_visuals(model.urdf, start, scene.package_folders(), most)
         visuals += found
         missing += without
     return visuals, missing

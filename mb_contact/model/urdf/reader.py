@@ -102,7 +102,7 @@ def load_urdf(
         if value not in choices:
             allowed = " or ".join(f"'{choice}'" for choice in choices)
             raise InputError(f"{option} must be {allowed}, got {value!r}")
-    text, name, start = _read(source, package_dirs, xacro_args)
+    text, name, start = read_urdf(source, package_dirs, xacro_args)
     if series_springs:
         text = with_series_springs(text, series_springs)
     reader = UrdfReader(name, meshes, package_dirs, start, **chosen)
@@ -132,7 +132,7 @@ def _mesh_choices(given):
     return given
 
 
-def _read(source, package_dirs, xacro_args):
+def read_urdf(source, package_dirs, xacro_args):
     """Bytes of the URDF, the name that messages call it by, and the folder it is in (None for text)."""
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return source.strip().encode(), "<urdf text>", None

@@ -164,9 +164,10 @@ class UrdfReader(GeometryReader):
     def _joint(self, element):
         name, kind = self.name(element), element.get("type")
         self.check_names(element)
+        said = f"type '{kind}' is not known" if kind else "has no type"
         self.refuse_if(
             kind not in JOINT_TYPES, element,
-            f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}",
+            f"joint '{name}'{': ' if kind else ' '}{said}; allowed: {', '.join(JOINT_TYPES)}",
         )
         R, p = self.origin(element)
         ends = (self._reference(element, name, "parent"), self._reference(element, name, "child"))

@@ -1,0 +1,153 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two robot files as one: a gripper at a link of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from mb_contact.errors import InputError, ModelError
+from mb_contact.model.mjcf.elements import numbers, roll_pitch_yaw
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene.bodies import Pose
+from mb_contact.model.urdf.reader import read_urdf
+
+#: attributes that name links and joints, by element
+NAMING = {
+    "link": ("name",), "joint": ("name",), "parent": ("link",), "child": ("link",), "mimic": ("joint",),
+    "gazebo": ("reference",),
+}  # fmt: skip
+FILES = ("mesh", "filename")  #: element and attribute that name a file
+
+
+def compose(
+    robot: str | Path,
+    gripper: str | Path,
+    at: str,
+    pose: Pose | None = None,
+    prefix: str | None = None,
+    package_dirs: Iterable[str | Path] = (),
+    placed: Callable[[Path], str] = str,
+) -> str:
+    """URDF of a robot with another one, such as a gripper, fixed to one of its links.
+
+    Names of the gripper's links and joints that the robot has too get a prefix; the others stay as they are.  Mesh
+    files are named by their paths, so that the text may stand in any folder.
+
+    Parameters
+    ----------
+    robot, gripper : str or Path
+        URDF or xacro files, ``package://`` addresses or XML texts.
+    at : str
+        Link of the robot.
+    pose : Pose, optional
+        Of the gripper's root link in the axes of that link; the same place and axes if left out.
+    prefix : str, optional
+        Of all names of the gripper; if left out, its robot name and an underscore, of those that clash alone.
+    package_dirs : sequence of path
+        Where packages are looked for, as in :func:`~mb_contact.model.load_urdf`.
+    placed : callable, optional
+        Makes what the text says of the path of a mesh; the path itself if left out.
+
+    Returns
+    -------
+    str
+        For ``SceneModel``, ``load_urdf``, a file, or another gripper.
+
+    Raises
+    ------
+    InputError
+        The robot has no such link, or the prefix leaves names that clash.
+    ModelError
+        A file is missing or is not the XML of a robot.
+
+    Examples
+    --------
+    >>> one = mb.model.compose(mb.pendulum(2).urdf(), mb.pendulum(1).urdf(), "link_1", prefix="tool_")
+    >>> mb.load_urdf(one).link_names
+    ('base', 'link_0', 'link_1', 'tool_base', 'tool_link_0')
+    >>> two = mb.model.compose(one, mb.pendulum(1).urdf(), "base")
+    >>> mb.load_urdf(two).joint_names
+    ('hinge_0', 'hinge_1', 'tool_hinge_0', 'pendulum_1_hinge_0')
+    """
+    folders = tuple(package_dirs)
+    whole, part = (_parsed(source, folders, placed) for source in (robot, gripper))
+    links = [link.get("name") for link in whole.findall("link")]
+    if at not in links:
+        near = get_close_matches(at, links, n=1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise InputError(f"the robot has no link '{at}'; {hint}it has {', '.join(map(str, links))}")
+    renamed = _names(whole, part, prefix)
+    for element in part.iter():
+        for attribute in NAMING.get(element.tag, ()):
+            name = element.get(attribute)
+            if name is not None:
+                element.set(attribute, renamed.get(name, name))
+    children = {child.get("link") for child in part.iterfind("joint/child")}
+    root = next((link.get("name") for link in part.findall("link") if link.get("name") not in children), None)
+    if root is None:
+        raise ModelError("the gripper has no link that is no other's child")
+    taken = {joint.get("name") for file in (whole, part) for joint in file.findall("joint")}
+    whole.append(_fixed_joint(_free(f"{root}_mount", taken), at, root, pose or Pose()))
+    materials = {material.get("name") for material in whole.findall("material")}
+    for element in part:
+        if not (element.tag == "material" and element.get("name") in materials):
+            whole.append(element)
+    return str(etree.tostring(whole, pretty_print=True, encoding="unicode"))
+
+
+def _parsed(source, folders, placed):
+    """Root element of a robot's file, whose meshes are named by their paths."""
+    text, name, start = read_urdf(source, folders, None)
+    try:
+        root: Any = etree.fromstring(text, etree.XMLParser(resolve_entities=False, remove_comments=True))
+    except etree.XMLSyntaxError as error:
+        raise ModelError(f"{name}: not well-formed XML: {error}") from None
+    if root.tag != "robot":
+        raise ModelError(f"{name}: the root element is <{root.tag}>, a URDF has <robot>")
+    element, attribute = FILES
+    for mesh in root.iter(element):
+        try:
+            mesh.set(attribute, placed(find_resource(mesh.get(attribute) or "", folders, start).resolve()))
+        except FileNotFoundError:
+            pass  # who loads the text is told which file is missing, or leaves meshes out
+    return root
+
+
+def _names(whole, part, prefix):
+    """{name in the gripper's file: its name in the whole} of those that change."""
+    taken = {e.get("name") for tag in ("link", "joint") for e in whole.findall(tag)}
+    own = {e.get("name") for tag in ("link", "joint") for e in part.findall(tag)}
+    clashing = own & taken
+    if prefix is None:
+        usual = f"{part.get('name') or 'gripper'}_"
+        prefix = _free(usual, taken, lambda p: any(p + name in taken for name in clashing))
+        return {name: prefix + name for name in clashing}
+    again = sorted(prefix + name for name in own if prefix + name in taken)
+    if again:
+        raise InputError(f"with the prefix '{prefix}' the name '{again[0]}' occurs twice; choose another prefix")
+    return {name: prefix + name for name in own}
+
+
+def _free(name, taken, clashes=None):
+    """The name, or with a number the first that does not clash."""
+    clashes = clashes or (lambda candidate: candidate in taken)
+    found, number = name, 2
+    while clashes(found):
+        found, number = f"{name}{number}_", number + 1
+    return found
+
+
+def _fixed_joint(name, parent, child, pose):
+    """The joint that holds the gripper."""
+    joint = etree.Element("joint", name=name, type="fixed")
+    etree.SubElement(joint, "parent", link=parent)
+    etree.SubElement(joint, "child", link=child)
+    etree.SubElement(joint, "origin", xyz=numbers(pose.origin()), rpy=numbers(roll_pitch_yaw(pose.rotation())))
+    return joint

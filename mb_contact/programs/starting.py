@@ -1,0 +1,140 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How a robot that nobody has described begins: how far it reaches, where it starts, with which servos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from mb_contact.control import inverse_kinematics
+from mb_contact.dynamics import Point
+from mb_contact.dynamics.joint_space import mass_matrix, nonlinear_effects
+from mb_contact.errors import InputError
+from mb_contact.model.model import tree_poses
+from mb_contact.model.rotations import matrix_to_quat, rpy_to_matrix
+from mb_contact.simulation.initial import initial_penetrations
+from mb_contact.types import JOINT_FLOATING
+
+SAMPLES = 12  #: postures that are looked at
+SEEDS = 4  #: solutions of inverse kinematics that are looked at for each goal
+TURN = np.pi  #: joints are drawn from within so much of their middle [rad, m]
+RATE = 20.0  #: of a servo's error [rad/s]
+SAG = 2e-3  #: by which gravity may bend a servo [rad, m]
+PART = 0.1  #: of a joint's range, at which its whole effort acts
+LEAST = 0.3  #: of a robot's reach [m]
+
+
+def neutral(model: Any) -> np.ndarray:
+    """Coordinates of a robot whose joints are at zero, or in the middle of limits that do not reach it."""
+    q, limits = model.neutral_q(), (model.lower[model.joint_v], model.upper[model.joint_v])
+    for i, low, high in zip(model.joint_q, *limits):
+        if not low <= q[i] <= high:
+            q[i] = 0.5 * (low + high) if np.isfinite(high - low) else np.clip(q[i], low, high)
+    return q
+
+
+def postures(model: Any) -> list[np.ndarray]:
+    """Coordinates of a robot: neutral ones, and some from within its joints' limits, always the same."""
+    random, found = np.random.default_rng(0), [neutral(model)]
+    lower, upper = model.lower[model.joint_v], model.upper[model.joint_v]
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.zeros(len(lower))
+    middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
+    low, high = np.maximum(lower, middle - TURN), np.minimum(upper, middle + TURN)
+    for _ in range(SAMPLES):
+        drawn = random.uniform(low, high)
+        found.append(model.q_from(dict(zip(model.joint_names, drawn.tolist()))))
+    return found
+
+
+def reach_of(model: Any) -> float:
+    """Farthest that a body has been from the root in some postures, and LEAST at least [m]."""
+    whole = model.whole or model
+    far = [np.linalg.norm(tree_poses(whole.tree, model.expand_q(q), model.flexible)[1], axis=1).max(initial=LEAST)
+           for q in postures(model)]  # fmt: skip
+    return float(f"{max(far):.2g}")
+
+
+def placed(world: Any, model: Any, q: np.ndarray) -> Any:
+    """The world with its first robot at coordinates q; where its root is stays."""
+    whole = model.expand_q(q)
+    start = np.array(world.q0)
+    first = 7 if model.n and model.tree.joint_type[0] == JOINT_FLOATING else 0
+    start[first : len(whole)] = whole[first:]
+    return replace(world, q0=start)
+
+
+def always_inside(world: Any, model: Any) -> list[tuple[str, str]]:
+    """Pairs of the robot's own links that overlap in nine of ten postures."""
+    counts: dict[tuple[str, str], int] = {}
+    looked = postures(model)
+    for q in looked:
+        for a, b, _ in initial_penetrations(placed(world, model, q)):
+            if a in model.frames and b in model.frames:
+                counts[a, b] = counts.get((a, b), 0) + 1
+    return [pair for pair, count in counts.items() if count >= 0.9 * len(looked)]
+
+
+def start_positions(
+    world: Any, model: Any, hand: str, target: tuple[float, float, float], ignored: Sequence[tuple[str, str]] = ()
+) -> np.ndarray:
+    """Coordinates at which nothing overlaps: the hand over the place before the robot, best pointing down."""
+    down = [rpy_to_matrix((np.pi, 0.0, yaw)) for yaw in (0.0, 0.5 * np.pi, np.pi, -0.5 * np.pi)]
+    wanted: list[dict[Any, Any]] = [{hand: (target, matrix_to_quat(R))} for R in down]
+    wanted.append({Point(hand): target})
+    best, least = neutral(model), np.inf
+    solved = (_solved(world, model, goal, seed) for goal in wanted for seed in range(SEEDS))
+    for candidate in chain(solved, postures(model)):
+        if candidate is None:
+            continue
+        found = initial_penetrations(placed(world, model, candidate))
+        depth = sum(depth for a, b, depth in found if (a, b) not in ignored)
+        if depth < least:
+            best, least = candidate, depth
+        if least == 0.0:
+            break
+    return best
+
+
+def _solved(world, model, goal, seed):
+    """Coordinates of the robot at which the goal is met, or None."""
+    try:
+        found = inverse_kinematics(world, goal, starts=20, seed=seed, q=_another_start(world, model, seed))
+    except InputError:  # nothing moves the hand
+        return None
+    if not found.reached:
+        return None
+    at = dict(zip(world.joint_names, world.joint_q))
+    return model.q_from({name: float(found.q[at[name]]) for name in model.joint_names})
+
+
+def _another_start(world, model, seed):
+    """Coordinates to search from: the world's own, then other postures."""
+    return placed(world, model, postures(model)[seed]).q0 if seed else world.q0
+
+
+def gains(model: Any, start: np.ndarray, gravity: Any) -> dict[str, tuple[float, float]]:
+    """{joint: (stiffness, damping)} of position servos for joints that have a motor.
+
+    K = max(M_ii RATE^2, |h_i| / SAG, limit / (PART range)) with the largest M_ii and gravity effort h_i of some
+    postures: an error vanishes at RATE at least, gravity bends a joint by SAG at most, and an error of PART of the
+    joint's range takes its whole effort, as grippers need; D = 2 sqrt(K M_ii), critical damping of the joint alone.
+    """
+    M, h = np.zeros(model.N), np.zeros(model.N)
+    for q in [start, *postures(model)]:
+        M = np.maximum(M, np.diag(mass_matrix(model, q)))
+        h = np.maximum(h, np.abs(nonlinear_effects(model, q, np.zeros(model.N), gravity)))
+    found = {}
+    for name, v in zip(model.joint_names, model.joint_v):
+        if model.effort_limit[v] > 0.0 and M[v] > 0.0:
+            limit, span = model.effort_limit[v], model.upper[v] - model.lower[v]
+            whole = limit / (PART * span) if np.isfinite(limit + span) and span > 0.0 else 0.0
+            stiffness = max(M[v] * RATE**2, h[v] / SAG, whole)
+            found[name] = stiffness, 2.0 * float(np.sqrt(stiffness * M[v]))
+    return found

@@ -1,0 +1,184 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is odd about a scene that is none the less simulated: the list of ``mb-contact check``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mb_contact.collision.overlap import box_around
+from mb_contact.dynamics.joint_space import nonlinear_effects
+from mb_contact.model.scene import Scene
+from mb_contact.model.shapes.visuals import scene_visuals
+from mb_contact.model.world import World
+from mb_contact.simulation.initial import geometry_poses, initial_penetrations
+from mb_contact.types import JOINT_PRISMATIC, SHAPE_PLANE, WORLD
+
+LONG = 20.0  #: a body that moves and is longer is meant in millimetres, more likely [m]
+EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
+TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
+DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
+BEND = 0.05  #: by which gravity may bend a servo [rad, m]
+
+
+def scene_warnings(scene: Scene, world: World) -> list[str]:
+    """Sentences about what is odd.
+
+    Parameters
+    ----------
+    scene : Scene
+    world : World
+        Of that scene.
+
+    Returns
+    -------
+    list of str
+        What reading the files gave; overlaps at the start; lengths like millimetres, angles like degrees, masses that
+        nothing of that size has; servos that gravity bends, joints whose effort limit is below what gravity asks for;
+        objects below which there is nothing; visuals that cannot be drawn.
+    """
+    parts = (_overlaps, _angles, _sizes, _servos, _falling)
+    return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
+
+
+class Warned:
+    """The part of a Simulator that tells what is odd about its scene."""
+
+    scene: Any
+    world: Any
+    _odd: tuple[str, ...] | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about the scene, as ``mb-contact check`` prints it; looked at when first asked for.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), mb.model.Pose((0.0, 0.0, 1.0)), base="free", mass=1.0)
+        >>> mb.Simulator(mb.Scene(primitives=(ball,))).warnings
+        ("there is nothing below 'ball': it falls for ever; a ground: {} catches it",)
+        """
+        if self._odd is None:
+            self._odd = tuple(scene_warnings(self.scene, self.world))
+        return self._odd
+
+
+def _missing(scene, world):
+    return scene_visuals(scene, world)[1]
+
+
+def _overlaps(scene, world):
+    for a, b, depth in initial_penetrations(world, engine=scene.collision_engine):
+        yield f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair"
+
+
+def _angles(scene, world):
+    """Angles that may be degrees."""
+    for i, entry in enumerate(scene.models):
+        turning = {name for name, v in zip(world.joint_names, world.joint_v) if not _slides(world, v)}
+        for name, value in entry.joints.items():
+            if name in turning and abs(value) > TURNS:
+                yield _like_degrees(f"models[{i}].joints.{name}", value)
+    for kind, entries in (("models", scene.models), ("primitives", scene.primitives), ("sensors", scene.sensors)):
+        for i, entry in enumerate(entries):
+            largest = max(map(abs, (entry.pose and entry.pose.rpy) or (0.0,)))
+            if largest > TURNS:
+                yield _like_degrees(f"{kind}[{i}].pose.rpy", largest)
+
+
+def _slides(world, v):
+    return world.tree.joint_type[np.searchsorted(world.tree.v_start, v, side="right") - 1] == JOINT_PRISMATIC
+
+
+def _like_degrees(place, value):
+    meant = f"{value:g} degrees are {np.radians(value):.4g} rad"
+    return f"{place}: {value:g} rad is more than a turn; angles are in rad, {meant}"
+
+
+def _sizes(scene, world):
+    """Moving bodies that are too long, and free ones that are too heavy or too light for their size."""
+    if not EARTH[0] <= np.linalg.norm(world.gravity) <= EARTH[1]:
+        return
+    told = set()
+    for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):
+        if body == WORLD or link in told:
+            continue
+        lower, upper = box_around(world.geoms, g, np.eye(3), np.zeros(3))
+        long, volume = float((upper - lower).max()), float((upper - lower).prod())
+        if long > LONG:
+            told.add(link)
+            yield f"'{link}' is {long:.3g} m long; lengths are in m, a mesh in mm needs scale: [0.001, 0.001, 0.001]"
+        elif link in world.objects and len(world.link_geometries[link]) == 1 and volume > 0.0:
+            density = float(world.tree.mass[world.objects[link]]) / volume
+            if not DENSITIES[0] <= density <= DENSITIES[1]:
+                told.add(link)
+                yield f"'{link}' has {density:.2g} kg/m^3 in its box; masses are in kg and lengths in m"
+
+
+def _servos(scene, world):
+    """Joints that gravity bends or overcomes at the start."""
+    if scene.loop_closures or scene.gears or world.hinge_names or not world.joint_names:
+        return
+    h = nonlinear_effects(world, world.q0, np.zeros(len(world.v0)), world.gravity)
+    kept = np.arange(len(h))
+    if world.S is not None:
+        h, kept = world.S.T @ h, np.delete(kept, world.follower_v)
+    at = {int(v): i for i, v in enumerate(kept)}
+    for name, v in zip(world.joint_names, world.joint_v.tolist()):
+        effort, gain, limit = abs(h[at[v]]), world.joints.gain[v], world.tree.effort_limit[v]
+        if world.joints.stiffness[v] > 0.0 or world.joints.friction[v] >= effort:
+            continue
+        unit, way = ("N", "m") if _slides(world, v) else ("N m", "rad")
+        if 0.0 < limit < effort:
+            yield f"joint '{name}': gravity asks for {effort:.3g} {unit} at the start, above its limit {limit:.3g}"
+        elif gain > 0.0 and effort / gain > BEND:
+            wanted = f"a stiffness of {10.0 * effort / BEND:.3g} {unit}/{way} leaves {0.1 * BEND:g} {way}"
+            yield f"joint '{name}': gravity bends its actuator by {effort / gain:.2g} {way} at the start; {wanted}"
+
+
+def _falling(scene, world):
+    """Free bodies with nothing below."""
+    down = world.gravity / max(np.linalg.norm(world.gravity), 1e-12)
+    if not np.allclose(down, (0.0, 0.0, -1.0), atol=1e-3):
+        return
+    held = {end for closure in scene.loop_closures for end in (closure.link_a, closure.link_b)}
+    standing = _standing(world)
+    for name, body in world.objects.items():
+        root = int(world.tree.root[body])
+        bodies = set(np.flatnonzero(world.tree.root == root).tolist())
+        links = {link for link, frame in world.frames.items() if frame.body in bodies}
+        moves = world.v0[world.tree.v_start[body] : world.tree.v_start[body] + 6].any()
+        if root not in standing and not links & held and not moves:
+            yield f"there is nothing below '{name}': it falls for ever; a ground: {{}} catches it"
+
+
+def _standing(world) -> set[int]:
+    """Roots of the trees that have something below that they can touch and that stands itself, and WORLD."""
+    R, p = geometry_poses(world)
+    boxes = [box_around(world.geoms, g, R[g], p[g]) for g in range(len(world.geometry_links))]
+    bodies, roots = world.geoms.body.tolist(), world.tree.root
+    free = {int(roots[body]) for body in world.objects.values()}
+    root = [WORLD if body == WORLD or int(roots[body]) not in free else int(roots[body]) for body in bodies]
+    above: list[tuple[int, int]] = []
+    for a, b in world.geoms.pairs.tolist():
+        above += [(root[x], root[y]) for x, y in ((a, b), (b, a)) if root[x] != root[y] and _over(world, boxes, x, y)]
+    standing = {WORLD}
+    while grown := {top for top, below in above if below in standing} - standing:
+        standing |= grown
+    return standing
+
+
+def _over(world, boxes, x, y):
+    """Whether geometry y reaches below x, beside which it is not."""
+    if world.geoms.kind[y] == SHAPE_PLANE:
+        return True
+    (low, high), (lower, upper) = boxes[x], boxes[y]
+    beside = (high[:2] < lower[:2]) | (upper[:2] < low[:2])
+    return not beside.any() and bool(lower[2] <= high[2])

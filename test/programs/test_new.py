@@ -1,0 +1,122 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``mb-contact new`` writes scenes that run at once: robots stand still, nothing overlaps, objects lie."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact import cli
+from mb_contact.simulation import initial_penetrations
+from paths import ROOT
+
+HAND = """<robot name="hand"><link name="palm"><inertial><mass value="0.3"/>
+<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.05 0.05 0.02"/></geometry></collision></link>
+<link name="finger"><inertial><origin xyz="0 0 0.03"/><mass value="0.1"/>
+<inertia ixx="1e-5" iyy="1e-5" izz="1e-5" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><origin xyz="0 0 0.05"/><geometry><box size="0.01 0.02 0.04"/></geometry></collision></link>
+<joint name="slide" type="prismatic"><parent link="palm"/><child link="finger"/><axis xyz="1 0 0"/>
+<limit lower="0.005" upper="0.04" effort="40" velocity="1"/></joint></robot>"""
+
+
+def cube(path, edge):
+    """An STL file of a cube whose corner is at the origin."""
+    corners = edge * np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
+    faces = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
+             (0, 6, 4), (1, 5, 7), (1, 7, 3)]  # fmt: skip
+    text = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join("vertex {:g} {:g} {:g}\n".format(*corners[i]) for i in face) + "endloop\nendfacet\n" for face in faces
+    )  # fmt: skip
+    path.write_text(f"solid cube\n{text}endsolid cube\n")
+
+
+def new(tmp_path, monkeypatch, *arguments):
+    monkeypatch.chdir(tmp_path)
+    return cli.main(["new", "cell", *arguments])
+
+
+def held(path, seconds=0.5):
+    """The simulator of a scene after some time, whose joints have stayed."""
+    sim = mb.Simulator(path)
+    start = sim.joint_positions()
+    sim.step(steps=round(seconds / sim.time_step))
+    assert np.abs(sim.joint_positions() - start).max() < 5e-3
+    assert np.abs(sim.joint_velocities()).max() < 1e-3
+    return sim
+
+
+def test_arm_gripper_table_and_objects(tmp_path, monkeypatch, capsys):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    cube(tmp_path / "cube.stl", 0.06)
+    cube(tmp_path / "large cube.stl", 80.0)  # in millimetres
+    code = new(tmp_path, monkeypatch, "--robot", str(ROOT / "urdf" / "plate_arm.urdf"), "--gripper", "hand.urdf",
+               "--at", "plate", "--object", "cube.stl", "--object", "large cube.stl", "--table")  # fmt: skip
+    assert code == 0 and capsys.readouterr().out.startswith("wrote cell/scene.yaml: ")
+    scene = mb.load_scene("cell/scene.yaml")
+    assert set(scene.models[0].actuators) > {"slide", "shoulder"} and scene.models[0].urdf == "robot.urdf"
+    assert scene.primitives[2].scale == (0.001,) * 3 and scene.operational_frames == ("plate",)
+    sim = held("cell/scene.yaml")
+    assert not initial_penetrations(sim.world) and not sim.world.warnings
+    assert {"cube", "large cube"} <= set(sim.world.objects)
+    for name in ("cube", "large cube"):  # they lie where they were put
+        assert sim.link_pose(name)[0][2] == pytest.approx(0.75, abs=1e-5)
+    text = (tmp_path / "cell" / "scene.yaml").read_text()
+    assert "# The robot. joints: where it begins." in text
+    mb.model.save_scene(scene, tmp_path / "again.yaml")
+    assert replace(mb.load_scene(tmp_path / "again.yaml"), path=scene.path) == scene
+
+
+def test_a_robot_with_legs(tmp_path, monkeypatch):
+    assert new(tmp_path, monkeypatch, "--robot", "package://mb_contact/urdf/quadruped.urdf", "--free") == 0
+    scene = mb.load_scene("cell/scene.yaml")
+    assert scene.models[0].base == "free"
+    gaps = [geometry for geometry in mb.Simulator(scene).step().contacts["gap"]]
+    assert all(gap > -1e-9 for gap in gaps) and not initial_penetrations(mb.build_world(scene))
+
+
+def test_packages_of_scenes_and_simulators(tmp_path, monkeypatch):
+    package = tmp_path / "robots" / "my_hand"
+    package.mkdir(parents=True)
+    (package / "hand.urdf").write_text(HAND)
+    address = "package://my_hand/hand.urdf"
+    assert new(tmp_path, monkeypatch, "--robot", address, "--package-path", "robots") == 0
+    scene = mb.load_scene("cell/scene.yaml")
+    assert scene.packages == ("../robots",) and scene.models[0].urdf == address
+    monkeypatch.delenv("MB_CONTACT_PACKAGE_PATH")
+    assert mb.build_world(scene).joint_names == ("slide",)
+    alone = mb.Scene(models=(mb.model.SceneModel(address),))
+    with pytest.raises(mb.SceneError, match="in a scene: packages; on the command line: --package-path"):
+        mb.build_world(alone)
+    assert mb.Simulator(alone, packages=["robots"]).world.joint_names == ("slide",)
+    assert mb.Simulator(address, packages=["robots"]).world.joint_names == ("slide",)
+    with pytest.raises(mb.SceneError, match=r"packages\[0\]: there is no folder '.*nowhere'"):
+        mb.build_world(replace(alone, packages=("nowhere",)))
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--robot", "none.urdf"], "no file: 'none.urdf' does not exist"),
+    (["--robot", "hand.urdf", "--at", "palm"], "--gripper and --at belong together"),
+    (["--robot", "hand.urdf", "--gripper", "hand.urdf", "--at", "plam"], "no link 'plam'; did you mean 'palm'?"),
+    (["--robot", "hand.urdf", "--object", "hand.txt"], "the format '.txt' is not read"),
+    (["--robot", "hand.txt"], "<robot>"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch, capsys, arguments, said):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    (tmp_path / "hand.txt").write_text("<hand/>")
+    assert new(tmp_path, monkeypatch, *arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "cell").exists()
+
+
+def test_a_scene_that_is_there_stays(tmp_path, monkeypatch, capsys):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf") == 0
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf") == 2
+    assert "is there already" in capsys.readouterr().err

@@ -1,0 +1,215 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``mb-contact check`` refuses what ``run`` and ``view`` refuse, and tells what is odd, as ``sim.warnings`` does."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+import mb_contact as mb
+from mb_contact import cli
+from mb_contact.errors import MbContactError
+from mb_contact.ros.main import run_node
+from mb_contact.ros.options import RunOptions
+from mb_contact.viewer.drawing import scene_drawing
+from paths import ROOT
+
+BASE = yaml.safe_load("""
+models:
+- urdf: package://mb_contact/urdf/planar_arm.urdf
+  pose: {position: [0, 0, 0.5]}
+  joints: {shoulder: 0.3, elbow: -0.2}
+  actuators: {elbow: {kind: position, stiffness: 50.0, damping: 5.0, effort_limit: 40.0}}
+  joint_properties: {shoulder: {friction: 0.1}}
+  materials: {default: steel}
+primitives:
+- {name: table, shape: box, size: [1, 1, 0.2], pose: {position: [0, 2, 0.1]}, material: wood}
+- {name: box, shape: box, size: [0.1, 0.1, 0.1], pose: {position: [0, 2, 0.25]}, mass: 1.0, base: free, material: wood}
+ground: {height: 0.0, material: wood}
+materials: {wood: {friction: 0.6}, steel: {friction: 0.4}}
+pairs: [{materials: [wood, steel], friction: 0.3}]
+collision_filters: {disable: [[tip, table]]}
+time_step: 0.002
+gravity: [0, 0, -9.81]
+sensors:
+- {name: eyes, kind: imu, link: tip, rate: 100.0}
+- {name: turns, kind: encoder, joints: [shoulder]}
+- {name: touch, kind: contact, link: box, partner: table}
+operational_frames: [tip]
+contact_wrench_links: [box]
+rates: {control_period: 0.004, joint_state_rate: 100.0}
+named_poses: [{name: shelf, pose: {position: [0, 0, 1]}, sphere: [0, 0, 0, 0.1]}]
+""")
+NUMBERS = (0.0, -1.0, 1e-7, 1e9, 0.003, float("nan"), 1, 7.0)
+SEEDS = (0, 1, 2, 3, 4)
+TEXTS = ("", "tpi", "box", "table", "nowhere.urdf", "7", "elbow")
+
+
+def leaves(tree, place=()):
+    """Places of all entries of a tree of mappings and lists."""
+    entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in entries:
+        yield (*place, key)
+        yield from leaves(value, (*place, key))
+
+
+def mutated(seed):
+    """The scene with one or two entries that are other, gone, twice there or misspelled."""
+    draw, scene = random.Random(seed), copy.deepcopy(BASE)
+    for _ in range(draw.choice((1, 1, 2))):
+        *place, key = draw.choice(list(leaves(scene)))
+        parent = scene
+        for step in place:
+            parent = parent[step]
+        value, way = parent[key], draw.random()
+        if way < 0.15:
+            del parent[key]
+        elif way < 0.25 and isinstance(parent, dict):
+            parent[f"{key}s"] = parent.pop(key)
+        elif way < 0.3 and isinstance(parent, list):
+            parent.append(copy.deepcopy(value))
+        elif isinstance(value, str):
+            parent[key] = draw.choice(TEXTS)
+        else:
+            parent[key] = draw.choice(NUMBERS)
+    return scene
+
+
+def verdict(call):
+    """Whether it goes through; anything but an error of ours is a crash."""
+    words = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(words), contextlib.redirect_stderr(words):
+            return call() in (0, None)
+    except (MbContactError, OSError):
+        return False
+
+
+def ran(path):
+    """Whether a node of the scene runs for two steps, and the view draws it."""
+
+    def both():
+        run_node(str(path), RunOptions(duration=0.004, backend="embedded"))
+        scene = mb.load_scene(path)
+        scene_drawing(scene, mb.build_world(scene))
+
+    return verdict(both)
+
+
+def agree(seed, tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text(yaml.safe_dump(mutated(seed), sort_keys=False))
+    checked = verdict(lambda: cli.main(["check", str(path)]))
+    assert checked == ran(path), f"seed {seed}: {path.read_text()}"
+    return checked
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "219")
+
+
+def test_check_and_run_agree_on_mutated_scenes(tmp_path):
+    verdicts = [agree(seed, tmp_path) for seed in SEEDS]
+    assert 0 < sum(verdicts) < len(SEEDS)
+
+
+@pytest.mark.slow
+def test_check_and_run_agree_on_500_mutated_scenes(tmp_path):
+    verdicts = [agree(seed, tmp_path) for seed in range(500)]
+    assert 100 < sum(verdicts) < 400
+
+
+def test_the_list_of_a_simulator_is_that_of_the_check(tmp_path, capsys):
+    scene = copy.deepcopy(BASE)
+    scene["primitives"][1]["pose"]["position"][2] = 0.24
+    (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
+    assert cli.main(["check", str(tmp_path / "scene.yaml")]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    assert told == [f"warning: {line}" for line in mb.Simulator(tmp_path / "scene.yaml").warnings]
+    assert told == ["warning: box and table penetrate by 10.0 mm at the start; move one, or disable the pair"]
+
+
+def arm(**more):
+    """A scene of a pendulum of 1 m and 1 kg."""
+    return mb.Scene(models=(mb.model.SceneModel(mb.pendulum(1, length=1.0, mass=1.0).urdf(), **more),))
+
+
+def box(name="box", **more):
+    return mb.model.Primitive(name, "box", base="free", **{"size": (0.1,) * 3, "mass": 1.0, **more})
+
+
+def pendulum_servo(**more):
+    return {"hinge_0": mb.model.Actuator("position", **more)}
+
+
+LYING = {"hinge_0": 1.5707963}
+GROUND = mb.model.Ground(height=-10.0)
+ODD = {
+    "falls": (mb.Scene(primitives=(box(),)), "there is nothing below 'box': it falls for ever"),
+    "on what falls": (mb.Scene(primitives=(box("a"), box("b", pose=mb.model.Pose((0, 0, 0.2))))), "nothing below 'b'"),
+    "beside a table": (
+        mb.Scene(primitives=(box(), mb.model.Primitive("table", "box", (1.0, 1.0, 0.1), mb.model.Pose((3, 0, -1))))),
+        "nothing below 'box'",
+    ),
+    "long": (mb.Scene(primitives=(box(size=(100.0, 60.0, 80.0), mass=1e6),), ground=mb.model.Ground(-50.0)),
+             "'box' is 100 m long; lengths are in m"),
+    "heavy": (mb.Scene(primitives=(box(mass=500.0),), ground=GROUND), "'box' has 5e+05 kg/m^3 in its box"),
+    "degrees": (arm(joints={"hinge_0": 90.0}), "models[0].joints.hinge_0: 90 rad is more than a turn"),
+    "degrees of a pose": (
+        mb.Scene(primitives=(box(pose=mb.model.Pose((0, 0, 0), rpy=(0, 0, 45))),), ground=GROUND),
+        "primitives[0].pose.rpy: 45 rad is more than a turn; angles are in rad, 45 degrees are 0.7854 rad",
+    ),
+    "bends": (arm(joints=LYING, actuators=pendulum_servo(stiffness=10.0)), "gravity bends its actuator by"),
+    "too weak": (arm(joints=LYING, actuators=pendulum_servo(stiffness=1e4, effort_limit=2.0)), "above its limit 2"),
+    "hull": (None, "its convex hull is up to"),
+}  # fmt: skip
+FINE = {
+    "on a table on the ground": mb.Scene(
+        primitives=(box(pose=mb.model.Pose((0, 0, 0.5))), box("b", pose=mb.model.Pose((0, 0, 0.7)))),
+        ground=mb.model.Ground(),
+    ),
+    "no gravity": mb.Scene(primitives=(box(),), gravity=(0.0, 0.0, 0.0)),
+    "thrown": mb.Scene(primitives=(box(velocity=mb.model.Velocity(linear=(1.0, 0.0, 0.0))),)),
+    "strong servo": arm(joints=LYING, actuators=pendulum_servo(stiffness=1e4)),
+    "no servo": arm(joints=LYING),
+}
+
+
+def frame(tmp_path):
+    """A scene with a U of three boxes as one mesh."""
+    import trimesh
+
+    sides = [trimesh.creation.box((0.02, 0.1, 0.1)), trimesh.creation.box((0.02, 0.1, 0.1))]
+    sides[0].apply_translation((-0.1, 0, 0.05)), sides[1].apply_translation((0.1, 0, 0.05))
+    trimesh.util.concatenate([trimesh.creation.box((0.22, 0.1, 0.02)), *sides]).export(tmp_path / "u.stl")
+    body = mb.model.Primitive("u", "mesh", base="free", mass=1.0, mesh=str(tmp_path / "u.stl"))
+    return mb.Scene(primitives=(body,), ground=GROUND)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd_is_told(name, tmp_path):
+    scene, said = ODD[name]
+    scene = scene or frame(tmp_path)
+    told = mb.Simulator(scene, warm_up=False).warnings
+    assert len([line for line in told if said in line]) == 1, told
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_is_fine_is_not_told(name):
+    assert mb.Simulator(FINE[name], warm_up=False).warnings == ()
+
+
+@pytest.mark.parametrize("name", ["box_on_table", "dual_arm_lift", "pushing_table", "peg_in_hole", "wedge"])
+def test_shipped_scenes_have_nothing_odd(name):
+    path = Path(ROOT / "config" / f"{name}.yaml")
+    if path.exists():
+        assert mb.Simulator(path, warm_up=False).warnings == ()
