@@ -29,6 +29,9 @@ CHECK := $(addprefix test/, \
     ros/test_commands.py ros/embedded viewer/test_view.py \
     test_cli.py programs/demo/test_lift.py programs/bench/test_pendulum.py)
 
+# The files with a test that runs as plain Python too: to collect all of them takes longer than to run those.
+NOJIT = $(shell grep -rl "mark\.nojit" test)
+
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-all lint docs measurements wheel release clean
 
@@ -54,11 +57,11 @@ check: $(VENV)/.ready-test
 
 test: $(VENV)/.ready-test
 	$(PYTEST) -m "not slow" $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(NOJIT) $(ARGS)
 
 test-all: $(VENV)/.ready-test
 	$(PYTEST) $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(NOJIT) $(ARGS)
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

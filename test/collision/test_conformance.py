@@ -200,10 +200,10 @@ def nearly_aligned(kinds, rng):
     direction = rng.choice([-1.0, 1.0]) * b.R[:, rng.integers(3)] + 0.3 * rng.normal(size=3)
     direction /= np.linalg.norm(direction)
     gap = rng.choice([2e-3, 1e-4, 0.0, -1e-4, -2e-3])
-    low, high = 0.0, 1.0
+    low, high, world = 0.0, 1.0, World([a, b], margin=0.02)
     for _ in range(16):
         middle = 0.5 * (low + high)
-        m = manifold(a._replace(p=middle * direction), b, margin=0.02)
+        m = world.contacts_of([a._replace(p=middle * direction), b])
         low, high = (middle, high) if len(m.gap) and m.gap.min() < gap else (low, middle)
     return a._replace(p=high * direction), b
 
@@ -213,7 +213,7 @@ def test_no_point_is_deeper_than_the_shapes_are(kinds):
     """No gap is below the separation along the normal, and the deepest point lies on both surfaces."""
     rng = np.random.default_rng([7, *map(KINDS.index, kinds)])
     seen = 0
-    for _ in range(40):
+    for _ in range(20):
         a, b = nearly_aligned(kinds, rng)
         m = manifold(a, b, margin=5e-3)
         if len(m.gap) == 0:
@@ -225,7 +225,7 @@ def test_no_point_is_deeper_than_the_shapes_are(kinds):
         offset = 0.5 * m.gap[i] * m.normal[i]
         assert np.abs(surface_distance(a, m.point[i : i + 1] + offset)).max() < 5e-4
         assert np.abs(surface_distance(b, m.point[i : i + 1] - offset)).max() < 5e-4
-    assert seen > 30
+    assert seen > 14
 
 
 def test_rims_of_caps_tilted_by_40_degrees_do_not_cross_below_them():
