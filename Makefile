@@ -17,6 +17,8 @@ ifdef ROS_DISTRO
 unexport PYTHONPATH LD_LIBRARY_PATH AMENT_PREFIX_PATH
 endif
 unexport PYTHONHOME RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE
+# Without the bytecode of the last run each process would compile all that it imports, and the suite begins hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The short suite: files of every room that find most in their time.
 CHECK := $(addprefix test/, \

@@ -64,9 +64,7 @@ class Process:
         if copied and can_copy(command, env):
             self.popen = Copy(command, env)
         else:
-            self.popen = subprocess.Popen(
-                command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
+            self.popen = subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         pairs = ((self.popen.stdout, self.lines), (self.popen.stderr, self.errors))
         self._threads = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in pairs]
         for thread in self._threads:
