@@ -17,6 +17,8 @@ ifdef ROS_DISTRO
 unexport PYTHONPATH LD_LIBRARY_PATH AMENT_PREFIX_PATH
 endif
 unexport PYTHONHOME RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE
+# Without the bytecode of the last run each process would compile all that it imports, and the suite begins hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The short suite: files of every room that find most in their time.
 CHECK := $(addprefix test/, \
@@ -28,6 +30,9 @@ CHECK := $(addprefix test/, \
     studies/test_impact_laws.py studies/sko studies/drumwright/test_no_slip.py studies/formulations/test_os.py \
     ros/test_commands.py ros/embedded viewer/test_view.py \
     test_cli.py programs/demo/test_lift.py programs/bench/test_pendulum.py)
+
+# The files with a test that runs as plain Python too: to collect all of them takes longer than to run those.
+NOJIT = $(shell grep -rl "mark\.nojit" test)
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-all lint docs measurements wheel release clean
@@ -54,11 +59,11 @@ check: $(VENV)/.ready-test
 
 test: $(VENV)/.ready-test
 	$(PYTEST) -m "not slow" $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(NOJIT) $(ARGS)
 
 test-all: $(VENV)/.ready-test
 	$(PYTEST) $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(NOJIT) $(ARGS)
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

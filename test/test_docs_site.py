@@ -14,7 +14,7 @@ import pytest
 from paths import ROOT
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path):
     site = tmp_path / "site"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-b", "html"]

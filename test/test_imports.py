@@ -9,6 +9,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -80,10 +81,16 @@ def room_of(path, package=PACKAGE):
     return first.removesuffix(".py")
 
 
+@cache
+def nodes_of(path):
+    """All nodes of a file's syntax tree."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported_modules(path, package=PACKAGE):
     """Absolute names of all modules that a file imports, with their line numbers."""
     parts = ("mb_contact", *path.relative_to(package).with_suffix("").parts)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -206,7 +213,7 @@ def file_graph(package=PACKAGE):
 def lines_for_type_checkers(path):
     """Numbers of the lines under ``if TYPE_CHECKING``."""
     lines = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             lines.update(range(node.body[0].lineno, node.body[-1].end_lineno + 1))
     return lines
@@ -255,7 +262,7 @@ def is_own(node):
 
 def reaches(path):
     """Accesses ``x._name``, but those to ``self`` and ``cls`` and to names that the file itself gives."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    nodes = nodes_of(path)
     known = NAMED_TUPLE | set(own_names(nodes)) | (NUMBA if path.parent.name == "compile" else set())
     for node in nodes:
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
@@ -290,7 +297,7 @@ def test_files_are_short(room):
 def test_kernels_take_few_arguments():
     counts = {}
     for path in (*(PACKAGE / "core").rglob("*.py"), *(PACKAGE / "studies").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             decorators = {getattr(getattr(d, "func", d), "id", "") for d in getattr(node, "decorator_list", ())}
             if decorators & {"kernel", "sweep", "entry", "on_demand", "part", "unlocked"}:
                 counts[f"{path.name}: {node.name}"] = len(node.args.args)

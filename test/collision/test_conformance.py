@@ -129,38 +129,43 @@ def place(a, b, direction, gap, rng):
     return a._replace(p=high * direction)
 
 
-ORDERED = [(a, b) for a in KINDS for b in KINDS]
+PAIRS = [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:]]
 
 
-@pytest.mark.parametrize("engine", ENGINE_NAMES)
-@pytest.mark.parametrize("kinds", ORDERED, ids="-".join)
-def test_random_poses_are_certified(kinds, engine):
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+def test_random_poses_are_certified(kinds):
     """The deepest gap is the separation along its normal, no direction separates more, points lie on both surfaces."""
     rng = np.random.default_rng([3, *map(KINDS.index, kinds)])
     seen = 0
     for gap in (1e-3, 1e-4, -1e-4, -1e-3, -4e-3):
         a, b = random_shape(kinds[0], rng), random_shape(kinds[1], rng)
         a = place(a, b, random_rotation(rng)[0], gap, rng)
-        m = manifold(a, b, engine=engine)
-        if len(m.gap) == 0:
-            assert true_distance(a, b, rng) > MARGIN - TOLERANCE
-            continue
-        seen += 1
-        deepest = m.gap.min()
-        assert deepest == pytest.approx(separations(a, b, m.normal[:1])[0], abs=TOLERANCE)
-        assert deepest >= true_distance(a, b, rng, m.normal[:1]) - TOLERANCE
-        np.testing.assert_allclose(np.linalg.norm(m.normal, axis=1), 1.0, atol=1e-12)
-        offset = 0.5 * m.gap[:, None] * m.normal
-        assert np.abs(surface_distance(a, m.point + offset)).max() < OFF_SURFACE
-        assert np.abs(surface_distance(b, m.point - offset)).max() < OFF_SURFACE
-        other = manifold(b, a, engine=engine)
-        np.testing.assert_allclose(other.point, m.point, atol=1e-12)
-        np.testing.assert_allclose(other.gap, m.gap, atol=1e-12)
-        np.testing.assert_allclose(other.normal, -m.normal, atol=1e-12)
-    assert seen >= 4
+        for engine in ENGINE_NAMES:
+            m = manifold(a, b, engine=engine)
+            if len(m.gap) == 0:
+                assert true_distance(a, b, rng) > MARGIN - TOLERANCE
+                continue
+            seen += 1
+            assert_certified(m, a, b, rng)
+            other = manifold(b, a, engine=engine)
+            np.testing.assert_allclose(other.point, m.point, atol=1e-12)
+            np.testing.assert_allclose(other.gap, m.gap, atol=1e-12)
+            np.testing.assert_allclose(other.normal, -m.normal, atol=1e-12)
+    assert seen >= 4 * len(ENGINE_NAMES)
 
 
-@pytest.mark.parametrize("kinds", [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:]], ids="-".join)
+def assert_certified(m, a, b, rng):
+    """A manifold's claims about two shapes, by their support functions alone."""
+    deepest = m.gap.min()
+    assert deepest == pytest.approx(separations(a, b, m.normal[:1])[0], abs=TOLERANCE)
+    assert deepest >= true_distance(a, b, rng, m.normal[:1]) - TOLERANCE
+    np.testing.assert_allclose(np.linalg.norm(m.normal, axis=1), 1.0, atol=1e-12)
+    offset = 0.5 * m.gap[:, None] * m.normal
+    assert np.abs(surface_distance(a, m.point + offset)).max() < OFF_SURFACE
+    assert np.abs(surface_distance(b, m.point - offset)).max() < OFF_SURFACE
+
+
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_both_engines_have_one_truth(kinds):
     """Normals to 1e-6 and gaps to 1e-9, from 1 mm apart to 1 cm deep.
 
@@ -195,20 +200,20 @@ def nearly_aligned(kinds, rng):
     direction = rng.choice([-1.0, 1.0]) * b.R[:, rng.integers(3)] + 0.3 * rng.normal(size=3)
     direction /= np.linalg.norm(direction)
     gap = rng.choice([2e-3, 1e-4, 0.0, -1e-4, -2e-3])
-    low, high = 0.0, 1.0
+    low, high, world = 0.0, 1.0, World([a, b], margin=0.02)
     for _ in range(16):
         middle = 0.5 * (low + high)
-        m = manifold(a._replace(p=middle * direction), b, margin=0.02)
+        m = world.contacts_of([a._replace(p=middle * direction), b])
         low, high = (middle, high) if len(m.gap) and m.gap.min() < gap else (low, middle)
     return a._replace(p=high * direction), b
 
 
-@pytest.mark.parametrize("kinds", [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:]], ids="-".join)
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_no_point_is_deeper_than_the_shapes_are(kinds):
     """No gap is below the separation along the normal, and the deepest point lies on both surfaces."""
     rng = np.random.default_rng([7, *map(KINDS.index, kinds)])
     seen = 0
-    for _ in range(40):
+    for _ in range(20):
         a, b = nearly_aligned(kinds, rng)
         m = manifold(a, b, margin=5e-3)
         if len(m.gap) == 0:
@@ -220,7 +225,7 @@ def test_no_point_is_deeper_than_the_shapes_are(kinds):
         offset = 0.5 * m.gap[i] * m.normal[i]
         assert np.abs(surface_distance(a, m.point[i : i + 1] + offset)).max() < 5e-4
         assert np.abs(surface_distance(b, m.point[i : i + 1] - offset)).max() < 5e-4
-    assert seen > 30
+    assert seen > 14
 
 
 def test_rims_of_caps_tilted_by_40_degrees_do_not_cross_below_them():

@@ -21,7 +21,7 @@ from paths import ROOT
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from robot_files import NAMED, OTHERS, SINGLE_BODIES  # noqa: E402 (a list, not a package)
 
-STATES = 50
+STATES = 10
 TOLERANCE = 1e-9
 GRAVITY = np.array([0.3, -1.2, -9.0])  # tilted, so that no component drops out
 CASES = [(file, base) for file in NAMED + OTHERS for base in (False, True)]

@@ -29,6 +29,7 @@ from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.ros.qos import QoS  # noqa: E402
 from mb_contact.testing.processes import own_domain  # noqa: E402
+from ros.warm import Copy, can_copy  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PEER = HERE / "peer"
@@ -57,12 +58,13 @@ def free_domain():
 class Process:
     """A child process whose output lines can be waited for."""
 
-    def __init__(self, command, env):
+    def __init__(self, command, env, copied=True):
         self.lines, self.errors = [], []
         self._changed = threading.Condition()
-        self.popen = subprocess.Popen(
-            command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        if copied and can_copy(command, env):
+            self.popen = Copy(command, env)
+        else:
+            self.popen = subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         pairs = ((self.popen.stdout, self.lines), (self.popen.stderr, self.errors))
         self._threads = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in pairs]
         for thread in self._threads:
@@ -291,9 +293,9 @@ class Session:
             item.close()
         self._stack.close()
 
-    def process(self, *command):
-        """Start a program."""
-        process = Process([str(part) for part in command], self.env)
+    def process(self, *command, copied=True):
+        """Start a program, a Python one in a copy of a process with its imports (:mod:`ros.warm`) where ``copied``."""
+        process = Process([str(part) for part in command], self.env, copied)
         self._open.append(process)
         return process
 
@@ -305,9 +307,9 @@ class Session:
             process.wait_for(" is up", COMPILING)
         return process
 
-    def simulator(self, *arguments, ready=True, backend="embedded"):
+    def simulator(self, *arguments, ready=True, backend="embedded", copied=True):
         """Start the stand-in simulator's node."""
-        process = self.process(sys.executable, "-u", SIMULATOR, "--backend", backend, *arguments)
+        process = self.process(sys.executable, "-u", SIMULATOR, "--backend", backend, *arguments, copied=copied)
         if ready:
             process.wait_for("ready")
         return process

@@ -70,7 +70,7 @@ def test_signal_while_paused():
 def test_signal_after_the_end_of_a_run(number):
     """What comes while the interpreter tidies up leaves the exit code alone."""
     with Session() as ros:
-        node = ros.simulator("--duration", "0.1", "--as-fast-as-possible")
+        node = ros.simulator("--duration", "0.1", "--as-fast-as-possible", copied=False)
         node.wait_for("lockstep timeouts")  # the summary
         while node.popen.poll() is None:
             node.signal(number)

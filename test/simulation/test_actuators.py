@@ -168,7 +168,7 @@ def test_servos_of_a_chain_are_passive_in_every_flow(way, stiffness, damping):
     sim.set_joints(HINGES, posture + chance.uniform(-0.02, 0.02, 4), chance.uniform(-1.0, 1.0, 4))
     sim.set_targets(HINGES, posture)
     stored = []
-    for _ in range(200):
+    for _ in range(100):
         gained = sim.step().certificate.energy_gained  # of the integrator, which it tells
         away = sim.joint_positions() - posture
         stored.append(sim.energy() + 0.5 * stiffness * away @ away - gained)

@@ -141,15 +141,15 @@ def test_noise_has_its_deviation_and_comes_again():
     other = Sensor("other", "imu", link="tip", noise=(0.02, 0.5), seed=10)
     sim = mb.Simulator(scene(noisy, other))
     sensors, runs = Sensors(sim), []
-    for _ in range(2):
+    for steps in (1000, 20):
         sim.reset()
         errors = []
-        for _ in range(1000):
+        for _ in range(steps):
             sim.step()
             exact, sample = sensors.read("imu"), sensors.sample("imu")
             errors.append(np.concatenate([b - a for a, b in zip(exact[1:], sample[1:])]))
         runs.append(np.array(errors))
-    np.testing.assert_array_equal(*runs)
+    np.testing.assert_array_equal(runs[0][:20], runs[1])
     deviation = runs[0].std(axis=0)
     np.testing.assert_allclose(deviation, [0.02] * 3 + [0.5] * 3, rtol=0.1)
     assert np.abs(runs[0].mean(axis=0) / deviation).max() < 0.15

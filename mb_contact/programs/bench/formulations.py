@@ -19,7 +19,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.urdf.reader import load_urdf
-from mb_contact.programs.bench.orders import print_orders
+from mb_contact.programs.bench.orders import FEWEST, print_orders
 from mb_contact.studies.formulations.catalogue import FORMULATIONS, formulate
 from mb_contact.studies.formulations.step_problem import ContactPoint, StepProblem
 from mb_contact.types import JOINT_FLOATING, WORLD
@@ -89,6 +89,8 @@ def run_bench(
     """Measure and print; returns the exit code: 1 if a formulation was not solved."""
     if contacts < 1:
         raise InputError(f"--contacts must be 1 or more, got {contacts}")
+    if len(links) < FEWEST or min(links) < 1:
+        raise InputError(f"--links needs {FEWEST} lengths or more, each 1 or more, got {links}")
     model = load_urdf(find_resource(urdf or DUAL_ARM), floating=floating, collision_meshes="skip")
     rows, shared = measure(model, contacts, n_f, repeats)
     free = int((model.tree.joint_type == JOINT_FLOATING).sum())

@@ -107,8 +107,6 @@ def pendulum_step(links: int, contacts: int, n_f: int) -> tuple[tuple[Any, ...],
 
 def print_orders(lengths: Sequence[int], titles: dict[str, str], n_f: int, repeats: int) -> None:
     """Set-up times and their orders over ``lengths`` with J14's four contacts, and over CONTACTS."""
-    if len(lengths) < FEWEST or min(lengths) < 1:
-        raise InputError(f"--links needs {FEWEST} lengths or more, each 1 or more, got {lengths}")
     print(f"\nset-up of J14's pendulum in CPU ms, least of {repeats}; the fit is fixed + c n^order")
     _print("links", lengths, titles, lambda n: pendulum_step(n, 4, n_f), repeats, LINKS_PRINTED)
     print(f"\nthe same of {SHORT} links")

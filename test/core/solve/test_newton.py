@@ -34,7 +34,7 @@ def test_any_friction_coefficient(friction, n_f):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("friction, unsolved", [(1.0, 20), (2.0, 40)])
+@pytest.mark.parametrize("friction, unsolved", [(1.0, 5), (2.0, 8)])
 @pytest.mark.parametrize("n_f", [CONE, 8])
 def test_redundant_contacts_of_much_friction_are_solved_but_for_a_few(n_f, friction, unsolved):
     """Eight contacts on one body.  Measured with several settings of the solver, of 2000: on the cone 2 to 6 are left
@@ -43,7 +43,7 @@ def test_redundant_contacts_of_much_friction_are_solved_but_for_a_few(n_f, frict
     solutions, and what is left is never called solved, nor without motion.
     """
     left = 0
-    for seed in range(2000):
+    for seed in range(400):
         problem = random_problem([seed, 8], 8, 0, 6, n_f, friction)
         outcome = solve(problem)
         if outcome.status == "solved":

@@ -178,8 +178,7 @@ def agree(start, budget):
     return status
 
 
-@pytest.mark.nojit
-@pytest.mark.parametrize("budget", [400, 20, 3, 1, 0])
+@pytest.mark.parametrize("budget", [400, pytest.param(20, marks=pytest.mark.nojit), 3, 1, 0])
 def test_parts_and_the_island_are_solved_by_turns(budget):
     found = set()
     for seed, bad in ((0, (5,)), (1, (5, 40)), (2, (5, 40)), (3, (2, 3, 60)), (5, (5, 17, 40, 80))):
@@ -359,7 +358,6 @@ def test_contacts_come_to_approach_one_after_the_other():
     assert taken[0] <= chain + 1 < taken[1]  # each part counts as one step of all
 
 
-@pytest.mark.nojit
 def test_a_part_that_jams_leaves_the_ray_to_the_island():
     """Ten bodies between two contacts each: the part shows the ray first, for its share of the steps."""
     W, q, mu = few_act(90, ())

@@ -19,7 +19,7 @@ G = 9.81
 
 @pytest.mark.parametrize("seed, seconds", [
     *((seed, 10.0) for seed in range(20)),
-    *((seed, 1.5) for seed in range(20, 24)),
+    *((seed, 1.0) for seed in range(20, 24)),
     *(pytest.param(seed, 10.0, marks=pytest.mark.slow) for seed in range(20, 24)),  # from event to event
 ])
 def test_no_step_of_a_passive_scene_gains_energy(seed, seconds):

@@ -72,7 +72,7 @@ def test_long_chains_take_an_integrator_that_carries_them():
     assert bench.run(mb.pendulum(31), "os", 0.01).rise <= 1e-13  # of E0: the midpoint rule; Euler's would be 4e-5
 
 
-@pytest.mark.parametrize("way, most", [("os", 3), ("nmc_os", 40)])
+@pytest.mark.parametrize("way, most", [("os", 3), pytest.param("nmc_os", 40, marks=pytest.mark.slow)])
 def test_a_chain_that_folds_onto_itself_is_solved_in_every_step(way, most):
     """30 links at 12 m: contacts of compliance 1e-12 beside others of 1, and rows that hinges leave rounding of."""
     result = bench.run(mb.pendulum(30, "j12_12m"), way, 3.1)

@@ -27,7 +27,6 @@ from scenes.formulation_cases import (
 )
 
 NAMES = tuple(FORMULATIONS)
-STATES = 152
 
 
 def dense_step(problem):
@@ -43,11 +42,10 @@ def dense_step(problem):
 # --- the sharpest test: all against all ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_all_formulations_have_the_same_solutions(block):
+def test_all_formulations_have_the_same_solutions():
     """What one finds satisfies every other's original problem; the velocity is the same where it is unique."""
     frictionless = unique = 0
-    for seed in range(block * STATES // 4, (block + 1) * STATES // 4):
+    for seed in range(32):
         problem = random_step([seed, 4])
         both = {name: (f := mb.studies.formulate(problem, name), f.solve()) for name in NAMES}
         reference = both["os"][1].v_next
@@ -169,14 +167,13 @@ def test_velocity_product_is_that_of_a_material_point():
         np.testing.assert_allclose(got, product, atol=1e-6 * max(1.0, np.abs(product).max()))
 
 
-@pytest.mark.parametrize("name", ["nmc", "mc", "os"])
-def test_a_rolling_ball_sinks_only_with_the_velocity_product(name):
+def test_a_rolling_ball_sinks_only_with_the_velocity_product():
     """r = 0.1 m, 5 m/s, 0.2 s: the centripetal term of the material point makes it believe that it separates."""
-    deepest = [roll(name, product) for product in (False, True)]
+    deepest = [roll(product) for product in (False, True)]
     assert deepest[0] > -1e-6 and deepest[1] < -5e-3
 
 
-def roll(name, product, r=0.1, speed=5.0, dt=1e-3, steps=200):
+def roll(product, r=0.1, speed=5.0, dt=1e-3, steps=200):
     """Deepest gap of a ball that rolls on the floor."""
     forest = random_forest(np.random.default_rng(0), 1, roots=1, floating=1.0)
     tree = forest.tree._replace(
@@ -190,7 +187,7 @@ def roll(name, product, r=0.1, speed=5.0, dt=1e-3, steps=200):
         gap = q[2] - r
         contact = mb.studies.ContactPoint(0, WORLD, (q[0], q[1], 0.5 * gap), (0, 0, 1.0), gap, 0.5)
         v = mb.studies.solve_step(
-            forest, q, v, None, [contact], formulation=name, time_step=dt, velocity_product=product
+            forest, q, v, None, [contact], formulation="mc", time_step=dt, velocity_product=product
         ).v_next  # fmt: skip
         q = advance(forest.tree, q, v, dt)
         deepest = min(deepest, q[2] - r)
