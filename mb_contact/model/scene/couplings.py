@@ -42,6 +42,32 @@ class Closure:
         "Way along the axis at which the thread ends and the first link comes off.", None, unit="m", example="0.02",
         only={"kind": ("screw",)},
     )
+    attached: bool | None = key(
+        "Whether a weld that is attached and detached while the simulation runs holds at the start.", None,
+        example="false", only={"kind": ("weld",)},
+    )
+    break_force: float | None = key(
+        "Force from which on the weld breaks.", None, unit="N", above=0.0, example="40.0", only={"kind": ("weld",)}
+    )
+    break_torque: float | None = key(
+        "Moment about the frames' origin from which on the weld breaks.", None, unit="N m", above=0.0, example="2.0",
+        only={"kind": ("weld",)},
+    )
+
+    @property
+    def switched(self) -> bool:
+        """Whether it may come on and off while the simulation runs.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> mb.model.Closure("weld", "hand", "box", attached=False).switched
+        True
+        """
+        return (self.attached, self.break_force, self.break_torque) != (None, None, None)
 
 
 @dataclass(frozen=True)
