@@ -109,7 +109,7 @@ def build_couplings(scene, frames, tree, q0, joints, followers, flexible=()):
 def joined_pairs(scene, frames):
     """Pairs of links that closures hold together: neighbours, as in a tree.
 
-    A distance joins nothing, nor does what may come off, a thread that ends or a weld that is switched: then it touches.
+    A distance joins nothing, nor does what may come off, a thread that ends or a weld that is switched: it may touch.
     """
     of_body = {}
     for link, frame in frames.items():

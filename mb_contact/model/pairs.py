@@ -171,7 +171,8 @@ def pair_surfaces(scene, geometries, pairs, frames):
     """
     m = len(pairs)
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    surfaces = FrictionParameters(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)), np.full(m, -1, np.int64))
+    none = np.full((2, m), -1, np.int64)
+    surfaces = FrictionParameters(*np.zeros((4, m)), none[0], np.zeros((m, 3)), none[1])
     for name in ("torsional", "rolling"):
         getattr(surfaces, name)[:] = pair_means(scene, geometries, pairs, name)
 

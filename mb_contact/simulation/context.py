@@ -25,7 +25,8 @@ from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.record import StateLayout, read_only
-from mb_contact.simulation.handling import Attachments, make_belts, make_pads
+from mb_contact.simulation.attachments import Attachments
+from mb_contact.simulation.handling import make_belts, make_pads
 from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.stepping.integrators import make_scene_flow
@@ -132,6 +133,7 @@ class StepContext:
             from mb_contact.simulation.joints.driven import DrivenMotions  # SciPy takes 0.2 s to import
 
             self.motions = DrivenMotions(self)
+        #: Attachments of a scene whose welds come on and off, or None
         self.attachments = Attachments(self) if self._switched() else None
         self.pads, self.belts = make_pads(self), make_belts(self)
         self.sleepers = Sleepers(self, self._layout[0])

@@ -4,7 +4,6 @@
 """What attaches and conveys while a simulation runs: pads, moving surfaces, welds that come on and off."""
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,20 +15,16 @@ from mb_contact.core.workspace import Belts, Pads
 from mb_contact.errors import InputError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.record import read_only
-from mb_contact.types import CLOSURE_ROWS, WORLD
-
-#: arrays of the state that a weld which comes on and off changes
-WELD = ("body_a", "body_b", "p_a", "R_a", "p_b", "R_b", "break_force", "break_torque")
-OFF = 2  #: in ``Memory.released``, before the last step
+from mb_contact.simulation.attachments import Attachment
+from mb_contact.types import WORLD
 
 
 class Hold(NamedTuple):
     """What a pad holds, as of the last step.
 
-    ``share`` is the part of its force that the load takes: with F the pull, R what the rim presses, e how far the centre
-    of that pressure is from the pad's middle and h how far the rim reaches there, 1 - R (1 - e / h) / F.  At 1 the pad
-    peels off.  ``slip`` is the part of friction's bound, at 1 it shears.
+    ``share`` is the part of its force that the load takes: with F the pull, R what the rim presses, e how far the
+    centre of that pressure is from the pad's middle and h how far the rim reaches there, 1 - R (1 - e / h) / F.  At 1
+    the pad peels off.  ``slip`` is the part of friction's bound, at 1 it shears.
     """
 
     link: str  #: that it holds; empty for none
@@ -37,17 +32,6 @@ class Hold(NamedTuple):
     pressed: float  #: sum of the normal forces between both links [N]
     share: float
     slip: float
-
-
-class Attachment(NamedTuple):
-    """A weld that comes on and off, as of the last step."""
-
-    link: str  #: that holds
-    body: str  #: and is held
-    attached: bool
-    force: float  #: that it bears [N]
-    torque: float  #: about its frames' origin [N m]
-    share: float  #: part of the force or the moment at which it breaks, whichever is larger
 
 
 def make_pads(context):
@@ -112,159 +96,12 @@ def pad_wrenches(context):
     return found
 
 
-class Attachments:
-    """The welds of a scene that come on and off.
-
-    Parameters
-    ----------
-    context : StepContext
-    """
-
-    def __init__(self, context):
-        self._context, closures = context, (context.motions or context.couplings).closures
-        self._own = {name: getattr(context.arrays, name) for name in WELD}
-        for name, array in self._own.items():
-            array[...] = getattr(closures, name)
-        self.closures = closures._replace(**{name: read_only(array) for name, array in self._own.items()})
-        entries, names = context.scene.loop_closures, context.couplings.closure_names
-        self.entries = {}  #: by the number of a closure
-        for entry, name in zip(entries, context.world.couplings.closure_names[-len(entries) :]):
-            if entry.switched:
-                self.entries[names.index(name)] = entry
-                if entry.attached is False:
-                    context.arrays.released[names.index(name)] = OFF
-
-    @property
-    def names(self):
-        """Names of the welds."""
-        return [self._context.couplings.closure_names[c] for c in self.entries]
-
-    def is_on(self, c):
-        """Whether weld c holds."""
-        return self._context.arrays.released[c] == 0
-
-    def body_name(self, c, side):
-        """Name of the body on one side of weld c: its declared link's, as long as that is on this body."""
-        entry, body = self.entries[c], int(self._own[f"body_{side}"][c])
-        frame = self._context.world.frames.get(getattr(entry, f"link_{side}"))
-        if (WORLD if frame is None else frame.body) == body:
-            return getattr(entry, f"link_{side}")
-        return "world" if body == WORLD else self._context.world.body_names[body]
-
-    def choose(self, link, body, name):
-        """Number of the weld for a link and a body: that of the name, one that is declared for both, or a free one."""
-        free = [c for c in self.entries if not self.is_on(c)]
-        if name is not None:
-            as_choice(name, self.names, "attachment")
-            c = self._context.couplings.closure_names.index(name)
-            if c not in free:
-                raise InputError(f"attachment '{name}' holds already; detach it first")
-            return c
-        declared = [c for c in free if {self.entries[c].link_a, self.entries[c].link_b} == {link, body}]
-        if not (declared or free):
-            raise InputError(
-                f"all {len(self.entries)} attachments of the scene hold; detach one, or give the scene another loop "
-                "closure of kind weld with 'attached: false'"
-            )
-        return (declared or free)[0]
-
-    def hold(self, c, link, body, pose, bounds):
-        """Weld c between the frames of two links, at ``pose`` of the second in the first, by default as they are."""
-        context, frames = self._context, self._context.world.frames
-        a, b = frames[link], frames[body]
-        if a.body == b.body:
-            raise InputError(f"'{link}' and '{body}' are parts of one body, so there is nothing to attach")
-        (R_a, p_a), (R_b, p_b) = (frame.placed(context.kin.R, context.kin.p) for frame in (a, b))
-        R, p = (R_a.T @ R_b, R_a.T @ (p_b - p_a)) if pose is None else pose
-        values = (a.body, b.body, a.p + a.R @ p, a.R @ R, b.p, b.R, *bounds)
-        for array, value in zip(self._own.values(), (*values[:3], values[3], *values[4:])):
-            array[c] = value
-        self._switch(c, 0)
-
-    def let_go(self, c):
-        """Weld c no longer holds."""
-        self._switch(c, OFF)
-
-    def _switch(self, c, released):
-        context = self._context
-        context.arrays.released[c], context.arrays.loop[:] = released, 0.0
-        context.sleepers.wake()
-
-    def impulse(self, c):
-        """Impulses (6,) of weld c in the last step, moments first, world axes [N m s, N s]; zero where it was off."""
-        closures, released = self.closures, self._context.arrays.released
-        if released[c] >= OFF or self._context.last is None:
-            return np.zeros(6)
-        first = sum(CLOSURE_ROWS[closures.kind[i]] for i in range(c) if released[i] < OFF)
-        return self._context.arrays.loop[first : first + 6]
-
-    def carry_over(self, old):
-        """Welds that ``old`` has too go on as it has them, where both bodies are here."""
-        names, bodies = self._context.couplings.closure_names, self._context.world.body_names
-        for i in old.entries:
-            name, others = old._context.couplings.closure_names[i], old._context.world.body_names
-            ends = [old._own[f"body_{side}"][i] for side in "ab"]
-            found = [WORLD if k == WORLD else bodies.index(others[k]) if others[k] in bodies else None for k in ends]
-            if name in names and names.index(name) in self.entries and None not in found:
-                for array in WELD[2:]:
-                    self._own[array][names.index(name)] = old._own[array][i]
-                for side, k in zip("ab", found):
-                    self._own[f"body_{side}"][names.index(name)] = k
-
-
 class Handling:
     """The part of a Simulator that attaches, holds and conveys."""
 
     context: Any
     scene: Any
     world: Any
-    time_step: float
-
-    def set(self, name: str, values: ArrayLike, of: Sequence[str] | None = None) -> None:
-        """Change values of the scene from the next step on.
-
-        Parameters
-        ----------
-        name : str
-            ``adhesion``: factor from 0 to 1 on the force of suction cups and magnets, 0 switches them off;
-            ``surface_speed``: factor on the velocity of moving surfaces.
-        values : array_like (of,) or float
-        of : sequence of str, optional
-            Names of pads or surfaces; all if left out.
-
-        Raises
-        ------
-        InputError
-            No such value or name, numbers of another count or outside their range; nothing has changed.
-
-        Examples
-        --------
-        >>> belt = mb.model.MovingSurface("belt", "ground", linear=(1.0, 0.0, 0.0))
-        >>> sim = mb.Simulator(mb.Scene(ground=mb.model.Ground(), moving_surfaces=(belt,)))
-        >>> sim.set("surface_speed", 0.5, of=["belt"])
-        >>> sim.surface_speeds()
-        {'belt': 0.5}
-        """
-        kinds = {"adhesion": ("adhesion_pads", "pad_on", 0.0, 1.0),
-                 "surface_speed": ("moving_surfaces", "belt_speed", -math.inf, math.inf)}  # fmt: skip
-        key, array, low, high = kinds[as_choice(name, kinds, "value")]
-        known = [entry.name for entry in getattr(self.scene, key)]
-        places = [known.index(as_choice(x, known, key)) for x in (known if of is None else of)]
-        given = np.asarray(values, dtype=np.float64)
-        given = as_vector(np.full(len(places), given) if given.ndim == 0 else given, len(places), name)
-        if ((given < low) | (given > high)).any():
-            raise InputError(f"{name} must be from {low:g} to {high:g}, got {given.min():g} to {given.max():g}")
-        getattr(self.context.arrays, array)[places] = given
-        self.context.sleepers.wake()
-
-    def surface_speeds(self) -> dict[str, float]:
-        """Factor on the velocity of each moving surface, by its name.
-
-        Returns
-        -------
-        dict of str to float
-        """
-        return dict(zip((s.name for s in self.scene.moving_surfaces), self.context.arrays.belt_speed.tolist()))
 
     def holds(self) -> dict[str, Hold]:
         """What each suction cup and magnet holds, and with which share of its bound, as of the last step.

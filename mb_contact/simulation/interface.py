@@ -193,8 +193,8 @@ class SceneSimulator(AnySimulator, Protocol):
     def servos(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which of ``world.joint_names`` can be asked for a position, and which for a velocity: (joints,) each."""
 
-    def set(self, name: str, values: ArrayLike, of: Sequence[str] | None = None) -> None:
-        """Change ``adhesion`` of pads or ``surface_speed`` of moving surfaces."""
+    def set(self, name: str, values: ArrayLike, of: Any = None) -> None:
+        """Change values of the scene, by name, of some of its parts."""
 
     def attach(self, body: str, link: str, **more: Any) -> str:
         """Weld a body to a link."""

@@ -25,9 +25,10 @@ from mb_contact.simulation.sensors.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.sensors.sensors import Sensing
 from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
+from mb_contact.simulation.values import Values
 
 
-class Readings(Sensing, Threads, Hinged, Resting, Handling):
+class Readings(Sensing, Threads, Hinged, Resting, Handling, Values):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes

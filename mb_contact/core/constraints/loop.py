@@ -99,7 +99,7 @@ def _comes_off(closures, i, kin, loop):
 
 @kernel
 def _breaks(closures, i, impulse, row, dt):
-    """Whether the impulses of closure i, a weld, from ``row`` on, are more than it holds: moments first, then forces."""
+    """Whether closure i, a weld, bears more than it holds: its impulses stand from ``row`` on, moments first."""
     if closures.break_force[i] == np.inf and closures.break_torque[i] == np.inf:
         return False
     moment = impulse[row] ** 2 + impulse[row + 1] ** 2 + impulse[row + 2] ** 2

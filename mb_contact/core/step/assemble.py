@@ -38,8 +38,8 @@ from mb_contact.types import RUB, UPPER
 def assemble(h):
     """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
 
-    Reads: belts, bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop, memory,
-    need, q, rows, settings, sleep, sol, tree, v, work.
+    Reads: belts, bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop,
+    memory, need, q, rows, settings, sleep, sol, tree, v, work.
     Writes: bil, forest, frames, friction, hinges, loop, rows, sol.
     """
     dt = h.settings[DT]

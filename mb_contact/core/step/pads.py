@@ -41,7 +41,7 @@ DEPTH = 1e-3  #: how deep a point may be in what it pulls at, or its reach, if t
 def pull(h):
     """``work.external``: the wrenches of the user, and the forces of all pads at the present poses.
 
-    Reads: buffers, geoms, kin, pads.  Writes: pads, work.
+    Reads: buffers, geoms, kin, pads, work.  Writes: pads, work.
     """
     pads, external = h.pads, h.work.external
     for k in range(external.shape[0]):

@@ -135,7 +135,7 @@ def apply_impulses(h):
 def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state; the forces of pads.
 
-    Reads: buffers, geoms, kin, pads, settings.  Writes: buffers, pads, work.
+    Reads: buffers, geoms, kin, pads, settings, work.  Writes: buffers, pads, work.
     """
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
@@ -153,7 +153,7 @@ def begin_step(h):
 def find_near(h):
     """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed.
 
-    Reads: buffers, geoms, kin, pads, settings.  Writes: buffers, pads, work.
+    Reads: buffers, geoms, kin, pads, settings, work.  Writes: buffers, pads, work.
     """
     begin_step(h)
     closed_witnesses(h.geoms, h.buffers)

@@ -21,7 +21,8 @@ CONE: dict[str, Any] = {"needs": {"friction_model": ("coulomb_cone",)}, "why": "
 class AnisotropicFriction:
     """Friction that is ``along`` in a ``direction`` of a link's surface and ``across`` at right angles to it.
 
-    ``direction`` is in the axes of the link that has the material, or of ``frame``; of it counts the part along the contact's plane.
+    ``direction`` is in the axes of the link that has the material, or of ``frame``; of it counts the part along the
+    contact's plane.
     In a pair ``of`` names the material whose link that is, by default the first of the two.
     """
 

@@ -228,6 +228,7 @@ def without(scene: Any, robots: Any, names: Any) -> Any:
             sensor for sensor in scene.sensors
             if links.isdisjoint((sensor.link, sensor.partner)) and joints.isdisjoint((sensor.joint, *sensor.joints))
         ),
+        loop_closures=tuple(c for c in scene.loop_closures if links.isdisjoint((c.link_a, c.link_b))),
         adhesion_pads=tuple(pad for pad in scene.adhesion_pads if pad.link not in links),
         moving_surfaces=tuple(surface for surface in scene.moving_surfaces if surface.link not in links),
         entities={name: info for name, info in scene.entities.items() if name not in names},
