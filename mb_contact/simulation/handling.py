@@ -230,6 +230,14 @@ class Handling:
         ------
         InputError
             Neither a weld nor a link.
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.1,) * 3, base="free", mass=2.0)
+        >>> weld = mb.model.Closure("weld", "box", "world", name="grip", attached=True)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,)))
+        >>> sim.detach("grip"), sim.detach("box")
+        (('grip',), ())
         """
         held, names = self._attachments(), self.context.couplings.closure_names
         as_choice(name, [*held.names, *self.world.frames], "attachment or link")
@@ -245,6 +253,15 @@ class Handling:
         Returns
         -------
         dict of str to Attachment
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.1,) * 3, base="free", mass=2.0)
+        >>> weld = mb.model.Closure("weld", "box", "world", name="grip", attached=True)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,)))
+        >>> _ = sim.step()
+        >>> sim.attachments()["grip"].body, round(sim.attachments()["grip"].force, 6)
+        ('world', 19.62)
         """
         held = self.context.attachments
         return {} if held is None else {

@@ -113,6 +113,12 @@ class Values:
         Returns
         -------
         dict of str to float
+
+        Examples
+        --------
+        >>> belt = mb.model.MovingSurface("belt", "ground", linear=(1.0, 0.0, 0.0), speed=0.5)
+        >>> mb.Simulator(mb.Scene(ground=mb.model.Ground(), moving_surfaces=(belt,))).surface_speeds()
+        {'belt': 0.5}
         """
         return dict(zip((s.name for s in self.scene.moving_surfaces), self.context.arrays.belt_speed.tolist()))
 

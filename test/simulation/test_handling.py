@@ -223,6 +223,14 @@ def test_worlds_convey_and_hold_as_a_simulator_does():
     assert worlds.q[1].tobytes() == held.q.tobytes()
 
 
+def test_the_sorting_line_takes_what_is_high():
+    sim = mb.Simulator("package://mb_contact/config/sorting_line.yaml")
+    sim.step(steps=3000)
+    assert sim.holds()["magnet"].link == "high" and sim.link_pose("high")[0][0] < 0.25
+    way = 0.5 * (3.0 - 0.5 / (2.0 * np.sqrt(0.8 * 0.4) * G))
+    assert sim.link_pose("low")[0] == pytest.approx([way - 0.5, 0.0, 0.825], abs=3e-3)
+
+
 def gripped(**more):
     box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.02, 0.0, 0.5), rpy=(0.0, 0.3, 0.0)), "free", 2.0)
     hand = m.Primitive("hand", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 1.0)))

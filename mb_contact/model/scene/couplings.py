@@ -19,6 +19,11 @@ class Closure:
 
     Poses are in the frames of the links.  Without ``pose_b`` the second frame is put where the first is at the
     initial positions; without ``length`` (kind ``distance``) the initial distance is kept.
+
+    Examples
+    --------
+    >>> mb.model.Closure("weld", "hand", "box", attached=False).switched
+    True
     """
 
     kind: str = key("What it holds together.", choices=CLOSURE_NAMES, example="point")
@@ -61,11 +66,6 @@ class Closure:
         Returns
         -------
         bool
-
-        Examples
-        --------
-        >>> mb.model.Closure("weld", "hand", "box", attached=False).switched
-        True
         """
         return (self.attached, self.break_force, self.break_torque) != (None, None, None)
 
