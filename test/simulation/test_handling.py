@@ -149,6 +149,25 @@ def test_a_box_is_lifted_carried_at_5_m_s2_and_set_down():
     assert carried(40.0).q[2] < 0.45  # and is left behind where it is carried faster than that
 
 
+def test_a_sensor_in_the_joint_weighs_what_hangs_on_cup_or_weld():
+    cup = m.AdhesionPad("cup", "foot", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), force=40.0)
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    weld = m.Closure("weld", "box", "rail", name="grip", attached=False)
+    still = tuple(m.Motion(joint=name) for name in "xz")
+    sim = mb.Simulator(mb.Scene(
+        models=(m.SceneModel(GANTRY),), primitives=(box,), adhesion_pads=(cup,), loop_closures=(weld,), motions=still,
+    ))  # fmt: skip
+    sim.step(steps=5)
+    assert sim.joint_wrench("z")[5] == pytest.approx(2.0 * G, rel=1e-6)
+    sim.attach("box", "foot")
+    sim.set("adhesion", 0.0)
+    sim.step(steps=5)
+    assert sim.joint_wrench("z")[5] == pytest.approx(2.0 * G, rel=1e-6)
+    sim.detach("box")
+    sim.step(steps=5)
+    assert sim.joint_wrench("z")[5] == pytest.approx(1.0 * G, rel=1e-6)
+
+
 BELT = m.MovingSurface("belt", "ground", linear=(0.1, 0.0, 0.0))
 
 
