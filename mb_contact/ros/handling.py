@@ -36,10 +36,9 @@ def handles(scene: Any) -> list[Handle]:
     welds = [closure for closure in getattr(scene, "loop_closures", ()) if closure.switched]
     for weld in welds:
         name = weld.name or f"{weld.link_a}_{weld.link_b}"
-        place, hold = f"attachments/{sanitise(name)}", partial(_hold, name, weld.link_a, weld.link_b)
-        found += [Handle(f"{place}/hold", "", lambda message, hold=hold: hold(message.data)),
-                  Handle(f"{place}/attach", EMPTY, lambda _, hold=hold: hold(True)),
-                  Handle(f"{place}/detach", EMPTY, lambda _, hold=hold: hold(False))]  # fmt: skip
+        place = f"attachments/{sanitise(name)}"
+        for end, kind, on in (("hold", "", None), ("attach", EMPTY, True), ("detach", EMPTY, False)):
+            found.append(Handle(f"{place}/{end}", kind, partial(_hold, name, weld.link_a, weld.link_b, on)))
     if welds:
         found += [Handle("attach", TEXT, _attach), Handle("detach", TEXT, _detach)]
     return found
@@ -64,7 +63,9 @@ def _drive(name, message):
     return "value", {"name": "surface_speed", "values": float(message.data), "of": [name]}
 
 
-def _hold(name, body, link, on):
+def _hold(name, body, link, on, message):
+    """``on``, or what the message says where that is None."""
+    on = message.data if on is None else on
     return ("attach", {"body": body, "link": link, "name": name}) if on else ("detach", {"name": name})
 
 

@@ -235,6 +235,9 @@ def test_worlds_convey_and_hold_as_a_simulator_does():
     worlds.step(steps=30)
     sim.step(steps=30)
     assert worlds.q[1].tobytes() == sim.q.tobytes()
+    worlds.state.belt_speed[:] = [[0.0], [1.0], [-1.0]]
+    worlds.step(steps=100)
+    assert worlds.q[2, 0] < 0.0 < worlds.q[0, 0] < worlds.q[1, 0]
     held = cups((0.0, 0.0), force=G / 0.999)
     worlds = mb.worlds.Worlds(held.scene, 2)
     worlds.step(steps=30)
