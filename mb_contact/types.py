@@ -212,7 +212,8 @@ class FrictionParameters(NamedTuple):
     along: np.ndarray  #: (m,), friction coefficient along ``direction``
     across: np.ndarray  #: (m,), friction coefficient across it
     side: np.ndarray  #: int64 (m,), 0 or 1: whose direction it is; -1 where friction is the same in all directions
-    direction: np.ndarray  #: (m, 3), unit, in the axes of that geometry's body (or of the world)
+    direction: np.ndarray  #: (m, 3), unit, in the axes of ``frame``
+    frame: np.ndarray  #: int64 (m,), body in whose axes the direction stands, or WORLD; by default that geometry's
 
 
 class Closures(NamedTuple):
@@ -230,7 +231,9 @@ class Closures(NamedTuple):
     lead: np.ndarray  #: (c,), of kind screw: pitch / 2 pi [m]
     friction: np.ndarray  #: (c,), of kind screw: torque about the axis [N m]
     end: np.ndarray  #: (c,), of kind screw: way along the axis at which the thread ends, inf where it does not [m]
-    released: np.ndarray  #: int64 (c,), not 0 where the thread has come off: no rows; a view of ``Memory.released``
+    break_force: np.ndarray  #: (c,), of kind weld: force from which on it breaks, inf where it does not [N]
+    break_torque: np.ndarray  #: (c,), the same of the moment about its frames' origin [N m]
+    released: np.ndarray  #: int64 (c,), not 0 where it is off, as threads that came off: a view of ``Memory.released``
 
 
 class Gears(NamedTuple):

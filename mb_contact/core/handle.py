@@ -9,12 +9,14 @@ from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.workspace import (
     Articulated,
+    Belts,
     Compliance,
     ContactEnds,
     Frames,
     Kinematics,
     LoopWork,
     Memory,
+    Pads,
     Rows,
     Sleep,
     Solution,
@@ -86,6 +88,8 @@ class StepArrays(NamedTuple):
     closing: object  #: step.closing.ClosingWork
     sleep: Sleep
     kept: Contacts  #: contacts of what sleeps
+    pads: Pads
+    belts: Belts
     need: object  #: step.by_need.Need
     flow: object  #: integrate.flow.FlowArraysHandle
     ends: object  #: integrate.kept_contacts.PosesArraysHandle: poses and contacts where a flow ends

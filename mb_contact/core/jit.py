@@ -25,7 +25,7 @@ ROOMS = {
     "constraints": ("tree",),
     "surfaces": ("tree", "lcp"),
     "solve": ("tree", "lcp", "constraints"),
-    "step": ("tree", "lcp", "collision", "constraints", "solve"),
+    "step": ("tree", "lcp", "collision", "rays", "constraints", "solve"),
     "impact": ("tree", "collision", "constraints", "solve", "step"),
     "integrate": ("tree", "collision", "constraints", "solve", "step", "impact"),
     "worlds": ("constraints", "step", "integrate"),

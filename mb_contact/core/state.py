@@ -42,10 +42,18 @@ class StateArrays(NamedTuple):
     wrench_axes: Annotated[Integers, "links"]  #: 0 in world axes, 1 in the link's
     offset: Annotated[Reals, "gears"]  #: of driven joints and gears of a scene with motions [rad, m],
     rate: Annotated[Reals, "gears"]  #: [rad/s, m/s]
-    p_b: Annotated[Reals, "driven", 3]  #: second frames of closures of a scene with motions [m],
+    p_b: Annotated[Reals, "driven", 3]  #: second frames of closures of a scene with motions or switched welds [m],
     R_b: Annotated[Reals, "driven", 3, 3]
     length: Annotated[Reals, "driven"]  #: [m]
     motion: Annotated[Reals, "driven", 7]  #: velocity of the frame, and of the length [rad/s, m/s]
+    body_a: Annotated[Integers, "welds"]  #: bodies that closures hold, -1 of the world; of a scene with switched welds
+    body_b: Annotated[Integers, "welds"]
+    p_a: Annotated[Reals, "welds", 3]  #: first frames [m],
+    R_a: Annotated[Reals, "welds", 3, 3]
+    break_force: Annotated[Reals, "welds"]  #: from which on they break, inf where they do not [N]
+    break_torque: Annotated[Reals, "welds"]  #: [N m]
+    pad_on: Annotated[Reals, "pads"]  #: factor on the force of suction cups and magnets
+    belt_speed: Annotated[Reals, "belts"]  #: factor on the velocity of moving surfaces
     sleepers: Annotated[Integers, "2 * s"]  #: trees that sleep; 1 where all do, and did in the whole last step
     sleep_state: Annotated[Integers, "trees"]  #: awake, drowsy or asleep: 0, 1, 2; as what follows, of ``sleep: true``
     sleep_group: Annotated[Integers, "trees"]  #: tree after which an island is called

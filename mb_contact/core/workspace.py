@@ -13,7 +13,7 @@ from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.trigonometry import padded
 from mb_contact.types import CLOSURE_ROWS, JOINT_ROWS, Closures, Gears
 
-EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
+EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS, CARRIED = range(7)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
 WORK_DONE, ENERGY_START = range(2)  #: of StepWork.sums
 GAINED, PUSHED_OUT, UNLAWFUL, REMOVED, LIFTED, TOLD = range(6)  #: of StepWork.contact_energy
@@ -153,6 +153,7 @@ class Rows(NamedTuple):
     on_a: Annotated[Reals, "R", 6]
     on_b: Annotated[Reals, "R", 6]  #: signed
     offset: Annotated[Reals, "R"]  #: added to the velocity: gap / dt or minus the push-out velocity
+    carried: Annotated[Reals, "R"]  #: part of the offset that is the velocity of surfaces which move in themselves
     a_T: Annotated[Reals, 6, "R"]  #: on_a and on_b transposed
     b_T: Annotated[Reals, 6, "R"]
     response: Annotated[Reals, "n", 6, "R"]  #: velocities of the essential bodies to unit row impulses
@@ -290,6 +291,34 @@ class Frames(NamedTuple):
     aligned: Annotated[Integers, "c"]  #: 1 where t1 follows the slip
 
 
+class Belts(NamedTuple):
+    """Surfaces that move in themselves, b of them: belts, turntables.  No row of ``of`` where a world has none."""
+
+    of: Annotated[Integers, "belt_geoms"]  #: number of each geometry's surface, or -1
+    origin: Annotated[Reals, "belts", 3]  #: about which it turns, in the body's frame [m]
+    linear: Annotated[Reals, "belts", 3]  #: velocity there at speed one, in the body's axes [m/s]
+    angular: Annotated[Reals, "belts", 3]  #: [rad/s]
+    speed: Annotated[Reals, "belts"]  #: factor on both, a view of the state
+
+
+class Pads(NamedTuple):
+    """Suction cups and magnets: points that pull at what lies within reach along their axes (``step/pads.py``)."""
+
+    body: Annotated[Integers, "pads"]  #: or WORLD
+    on: Annotated[Reals, "pads"]  #: factor on the force, 0 where switched off; a view of the state
+    first: Annotated[Integers, "pads + 1"]  #: point of each pad
+    first_knot: Annotated[Integers, "pads + 1"]  #: knot of each pad's curve
+    knot: Annotated[Reals, "knots", 2]  #: gap [m], and the part of the greatest force there
+    point: Annotated[Reals, "spots", 3]  #: in the body's frame [m]
+    axis: Annotated[Reals, "spots", 3]  #: unit, outward, in the body's axes
+    force: Annotated[Reals, "spots"]  #: greatest [N]
+    place: Annotated[Reals, "spots", 3]  #: of the points in the present step, world [m]
+    gap: Annotated[Reals, "spots"]  #: along the axis in the present step, inf where nothing is within reach [m]
+    meets: Annotated[Integers, "spots"]  #: geometry there, or -1
+    pull: Annotated[Reals, "spots"]  #: force in the present step [N]
+    applied: Annotated[Reals, "pulled", 6]  #: external wrenches of the user, beside which ``StepWork.external`` pulls
+
+
 class ContactEnds(NamedTuple):
     """Contacts of the current step where its flow ends (``core/integrate/kept_contacts.py``)."""
 
@@ -319,7 +348,8 @@ class StepWork(NamedTuple):
     geom_impulse: Annotated[Reals, "g", 6]  #: contact impulse on a geometry about its body origin, world axes
     contact_impulse: Annotated[Reals, "c", 3]  #: on A, world axes [N s]
     v_next: Annotated[Reals, "N"]
-    work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
+    #: work of efforts, damping, contacts, limits, wrenches, loops, moving surfaces in this step [J]
+    work_terms: Annotated[Reals, 7]
     #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion, the part
     #: of it that is push-out, and what the step has gained without work [J]
     contact_energy: Annotated[Reals, 6]

@@ -9,7 +9,9 @@ from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     Actuator,
+    AdhesionPad,
     Beam,
+    Closure,
     CollisionFilters,
     EntityInfo,
     FlexibleLink,
@@ -19,6 +21,7 @@ from mb_contact.model.scene import (
     MaterialPair,
     ModelMaterials,
     Motion,
+    MovingSurface,
     NamedPose,
     Pad,
     Pose,
@@ -38,7 +41,9 @@ from mb_contact.model.world import World, build_world
 
 __all__ = [
     "Actuator",
+    "AdhesionPad",
     "Beam",
+    "Closure",
     "CollisionFilters",
     "EntityInfo",
     "FlexibleLink",
@@ -52,6 +57,7 @@ __all__ = [
     "Model",
     "ModelMaterials",
     "Motion",
+    "MovingSurface",
     "NamedPose",
     "Pad",
     "Pendulum",

@@ -155,10 +155,14 @@ def _not_at_all(scene):
 def _apart(scene, couplings):
     """Closures that have rows whatever they join, and why."""
     moved = {motion.closure for motion in scene.motions}
+    switched = {name for name, entry in zip(couplings.closure_names[-len(scene.loop_closures) :], scene.loop_closures)
+                if entry.switched}
     held = {}
     for i, name in enumerate(couplings.closure_names):
         if couplings.closures.kind[i] == CLOSURE_SCREW:
             held[i] = "a thread, whose nut may come off"
+        if name in switched:
+            held[i] = "a weld that comes on and off"
         if name in moved:
             held[i] = "driven by a motion"
     return held

@@ -164,7 +164,8 @@ def _with_hinges(world, tree):
                 held[name].append(value)
             names.append(world.body_names[k])
     new = {name: np.zeros((len(names), *of.shape[1:]), of.dtype) for name, of in own._asdict().items()}
-    new["end"][:] = np.inf  # of threads
+    for name in ("end", "break_force", "break_torque"):
+        new[name][:] = np.inf
     new |= {name: np.array(values, new[name].dtype).reshape(new[name].shape) for name, values in held.items()}
     closures = Closures(**{name: _constant(np.concatenate([new[name], of])) for name, of in own._asdict().items()})
     return world.couplings._replace(closures=closures, closure_names=(*names, *world.couplings.closure_names))

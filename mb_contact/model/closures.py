@@ -94,6 +94,8 @@ def build_couplings(scene, frames, tree, q0, joints, followers, flexible=()):
         lead=np.array([(entry.pitch or 0.0) / (2.0 * np.pi) for entry in scene.loop_closures]),
         friction=np.array([entry.friction for entry in scene.loop_closures]),
         end=np.array([np.inf if entry.end is None else entry.end for entry in scene.loop_closures]),
+        break_force=np.array([entry.break_force or np.inf for entry in scene.loop_closures]),
+        break_torque=np.array([entry.break_torque or np.inf for entry in scene.loop_closures]),
         released=np.zeros(count, np.int64),
     )
     gears, names = _gears(scene, tree, q0, joints, followers)
@@ -107,7 +109,7 @@ def build_couplings(scene, frames, tree, q0, joints, followers, flexible=()):
 def joined_pairs(scene, frames):
     """Pairs of links that closures hold together: neighbours, as in a tree.
 
-    A distance joins nothing, nor does a thread that ends: what has come off it may touch it.
+    A distance joins nothing, nor does what may come off, a thread that ends or a weld that is switched: it may touch.
     """
     of_body = {}
     for link, frame in frames.items():
@@ -115,7 +117,7 @@ def joined_pairs(scene, frames):
     pairs = set()
     for closure in scene.loop_closures:
         ends = [frames[link] for link in (closure.link_a, closure.link_b) if link in frames]
-        if closure.kind == "distance" or closure.end is not None or len(ends) < 2:
+        if closure.kind == "distance" or closure.end is not None or closure.switched or len(ends) < 2:
             continue
         groups = [
             of_body[end.body] if end.body != WORLD else [link]

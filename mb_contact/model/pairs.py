@@ -171,7 +171,8 @@ def pair_surfaces(scene, geometries, pairs, frames):
     """
     m = len(pairs)
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    surfaces = FrictionParameters(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)))
+    none = np.full((2, m), -1, np.int64)
+    surfaces = FrictionParameters(*np.zeros((4, m)), none[0], np.zeros((m, 3)), none[1])
     for name in ("torsional", "rolling"):
         getattr(surfaces, name)[:] = pair_means(scene, geometries, pairs, name)
 
@@ -194,7 +195,11 @@ def pair_surfaces(scene, geometries, pairs, frames):
             surfaces.along[i], surfaces.across[i] = friction.along, friction.across
         surfaces.side[i] = side
         direction = np.array(friction.direction, dtype=np.float64)
-        surfaces.direction[i] = frames[geometries[pair[side]].link].R @ (direction / np.linalg.norm(direction))
+        link = geometries[pair[side]].link if friction.frame is None else friction.frame
+        message = f"no link is called '{link}'; links: {', '.join(frames)}"
+        scene.refuse_if(link not in frames, f"materials.{materials[side]}.anisotropic_friction.frame", message)
+        surfaces.frame[i] = frames[link].body
+        surfaces.direction[i] = frames[link].R @ (direction / np.linalg.norm(direction))
     for coefficients in (surfaces.along, surfaces.across):
         np.minimum(coefficients, MOST_FRICTION, out=coefficients)
     return surfaces

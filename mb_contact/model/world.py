@@ -509,6 +509,8 @@ class WorldBuilder:
         scene = self.scene
         wanted = [(f"operational_frames[{i}]", name) for i, name in enumerate(scene.operational_frames)]
         wanted += [(f"contact_wrench_links[{i}]", name) for i, name in enumerate(scene.contact_wrench_links)]
+        for key in ("adhesion_pads", "moving_surfaces"):
+            wanted += [(f"{key}[{i}].link", entry.link) for i, entry in enumerate(getattr(scene, key))]
         for i, pair in enumerate(scene.collision_filters.disable):
             wanted += [(f"collision_filters.disable[{i}]", name) for name in pair]
         for key, name in wanted:

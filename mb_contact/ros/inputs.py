@@ -4,6 +4,7 @@
 """Everything that comes in on topics: commands, targets of actuators, joint states, pushes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from mb_contact.errors import MbContactError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox
+from mb_contact.ros.handling import act, handles
 from mb_contact.ros.pushes import WAITING, WRENCH, PushInbox, due_at, warn_of_delay
 from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
@@ -48,6 +50,7 @@ class Inputs:
         self.pushes = self._make_pushes()
         self._states: list[Any] = []  #: of joints, which wait for their time
         self.types, self._subscriptions = {}, {}
+        self._handled: set[str] = set()  #: topics of pads, surfaces and welds
         # in lockstep the physics thread waits for commands itself, where the backend lets it
         self._port = node.create_port() if options.lockstep and hasattr(node, "create_port") else None
         if self._port is not None:
@@ -62,6 +65,7 @@ class Inputs:
         if isinstance(self._owner.simulator, SceneSimulator):
             self._listen("set_joint_states", "sensor_msgs/msg/JointState", self._on_joint_states, STATE, node)
         self._listen_for_pushes()
+        self._listen_for_handles()
 
     def take(self, seconds: float = 0.0, _interrupted: Any = None) -> None:
         """Take the commands that have come, or come within some seconds, where the physics thread does that itself."""
@@ -104,6 +108,7 @@ class Inputs:
         if former is not None and self.pushes is not None:
             self.pushes.go_on(former)
         self._listen_for_pushes()
+        self._listen_for_handles()
 
     def ask_actuators(self) -> None:
         """Hand on the targets that have come in."""
@@ -184,9 +189,36 @@ class Inputs:
         for topic in topics:
             self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE, node)
         gone = {name for name, type_name in self.types.items() if type_name == WRENCH}
-        for name in gone - {node.resolve(topic) for topic in topics}:
+        self._close(gone - {node.resolve(topic) for topic in topics})
+
+    def _listen_for_handles(self):
+        """Subscribe to what switches pads, surfaces and welds of the scene that there is."""
+        node = self._owner.node
+        topics = [handle for handle in handles(self._owner.simulator.scene) if handle.type]
+        names = {node.resolve(handle.name) for handle in topics}
+        self._close(self._handled - names)
+        self._handled = names
+        for name, type_name, does in topics:
+            self._listen(name, type_name, partial(self._on_handle, name, does), STATE, node)
+
+    def _on_handle(self, topic, does, message):
+        """Do what a message says between two steps."""
+        self._between_steps(lambda: self._handle(topic, does, message))
+
+    def _handle(self, topic, does, message):
+        try:
+            kind, fields = does(message)
+            act(self._owner.simulator, kind, fields)
+        except MbContactError as error:  # nobody waits for an answer
+            self._logger.warning(f"rejected a message on {topic}: {error}", throttle_duration_sec=1.0)
+            return
+        self._owner.tell(kind, **fields)
+
+    def _close(self, names):
+        """Hear these topics no more."""
+        for name in names:
             del self.types[name]
-            node.destroy_subscription(self._subscriptions.pop(name))
+            self._owner.node.destroy_subscription(self._subscriptions.pop(name))
 
     def _listen(self, topic, type_name, callback, qos, place):
         """Subscribe once to a topic."""

@@ -9,6 +9,7 @@ the same again.  ``NODE/applied_events``, std_msgs/String: ``{"stamp": ns, "kind
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from mb_contact.errors import InputError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Pose, Scene
+from mb_contact.ros.handling import act
 from mb_contact.ros.services.files import AllowedFiles
 from mb_contact.ros.services.resources import Source, moved, object_of, scene_of_text, with_entry, without
 from mb_contact.ros.services.worlds import simulator_of
@@ -80,6 +82,10 @@ def _set_targets(simulator, names, positions=None, velocities=None):
     simulator.set_targets(names, positions, velocities)
 
 
+def _handle(kind, simulator, **fields):
+    act(simulator, kind, fields)
+
+
 def _spawn(simulator, name, uri, text, position, quaternion):
     source = Source(text, Path(uri) if uri else None)
     if not text:  # recordings of former versions have the address alone
@@ -110,7 +116,7 @@ def _delete(simulator, names):
 
 _KINDS: dict[str, Callable[..., Any]] = {
     "push": _push, "set": _set, "joints": _set_joints, "targets": _set_targets, "spawn": _spawn, "delete": _delete,
-    "move": _move, "world": _world,
+    "move": _move, "world": _world, **{kind: partial(_handle, kind) for kind in ("value", "attach", "detach")},
 }  # fmt: skip
 
 

@@ -25,6 +25,8 @@ from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.record import StateLayout, read_only
+from mb_contact.simulation.attachments import Attachments
+from mb_contact.simulation.handling import make_belts, make_pads
 from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.stepping.integrators import make_scene_flow
@@ -140,6 +142,9 @@ class StepContext:
             from mb_contact.simulation.joints.driven import DrivenMotions  # SciPy takes 0.2 s to import
 
             self.motions = DrivenMotions(self)
+        #: Attachments of a scene whose welds come on and off, or None
+        self.attachments = Attachments(self) if self._switched() else None
+        self.pads, self.belts = make_pads(self), make_belts(self)
         self.sleepers = Sleepers(self, self._layout[0])
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
@@ -158,13 +163,25 @@ class StepContext:
         """StateLayout of the scene's state."""
         scene, world, couplings = self.scene, self.world, self.couplings
         trees = int(self._layout[0].max(initial=-1)) + 1 if scene.sleep else 0
+        welds = len(couplings.closures.kind) if self._switched() else 0
         sizes = {"nq": len(world.q0), "N": self.N, "m": self._bilateral, "closures": len(couplings.closures.kind),
-                 "g": len(world.geoms.kind), "links": len(moving_links(world))}  # fmt: skip
+                 "g": len(world.geoms.kind), "links": len(moving_links(world)),
+                 "welds": welds, "driven": welds, "pads": len(scene.adhesion_pads),
+                 "belts": len(scene.moving_surfaces)}  # fmt: skip
         if scene.motions:
             sizes |= {"gears": len(couplings.gears.ratio), "driven": sizes["closures"]}
         if trees:
             sizes |= {"s": 1, "trees": trees, "sleeping_q": sizes["nq"], "sleeping_v": self.N, "sleeping_n": self.n}
         return StateLayout(**sizes, **({} if surfaces is None else surfaces.sizes()))
+
+    def _switched(self):
+        """Whether welds of the scene come on and off."""
+        return any(entry.switched for entry in self.scene.loop_closures)
+
+    @property
+    def applied(self):
+        """Where external wrenches (n, 6) of the user go."""
+        return self.pads.applied if len(self.pads.body) else self.work.external
 
     @property
     def dt(self):
@@ -283,7 +300,7 @@ class StepContext:
         if self.sleepers.arrays.count is arrays.sleepers:
             self.kept = Contacts(arrays.sleep_count, *(getattr(rows, f"sleep_{name}") for name in Contacts._fields[1:]))
         moving = self.motions or couplings
-        self.closures = moving.closures._replace(released=read_only(arrays.released))
+        self.closures = (self.attachments or moving).closures._replace(released=read_only(arrays.released))
         own = {
             "sol": self.solution, "system": make_system_handle(self.system),
             "closures": self.closures, "gears": moving.gears, "bil": self.bilateral,

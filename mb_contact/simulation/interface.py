@@ -193,6 +193,21 @@ class SceneSimulator(AnySimulator, Protocol):
     def servos(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which of ``world.joint_names`` can be asked for a position, and which for a velocity: (joints,) each."""
 
+    def set(self, name: str, values: ArrayLike, of: Any = None) -> None:
+        """Change values of the scene, by name, of some of its parts."""
+
+    def attach(self, body: str, link: str, **more: Any) -> str:
+        """Weld a body to a link."""
+
+    def detach(self, name: str) -> tuple[str, ...]:
+        """Let go of a weld, or of all of a body."""
+
+    def holds(self) -> Mapping[str, Any]:
+        """What each pad holds."""
+
+    def attachments(self) -> Mapping[str, Any]:
+        """The welds that come on and off."""
+
     def object_motion(self, name: str) -> tuple[Floats, Floats]:
         """Velocity (6,) [rad/s, m/s] and mean acceleration (6,) in the last step of a free object, world axes."""
 

@@ -17,6 +17,7 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.differentiation import Differentiable
+from mb_contact.simulation.handling import Handling, pad_wrenches
 from mb_contact.simulation.joints.hinges import Hinged
 from mb_contact.simulation.kernels.threads import Threads
 from mb_contact.simulation.operational import LinkImpulses, OperationalMonitor
@@ -25,10 +26,11 @@ from mb_contact.simulation.sensors.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.sensors.sensors import Sensing
 from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
+from mb_contact.simulation.values import Values
 from mb_contact.simulation.warned import Warned
 
 
-class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned):
+class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handling, Values):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
@@ -325,7 +327,10 @@ class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned):
             impulses = impulses.copy()
             impulses[: len(context.impacts.loop_impulse)] += context.impacts.loop_impulse
         loops = LoopForces(context.rows, int(context.bilateral.info[FIRST]), impulses, context.memory.released)
-        return monitor.wrench(joint, context.work.geom_impulse, context.wrenches.applied, loops)
+        if context.attachments is not None:
+            monitor.follow(context.attachments)
+        external = [*context.wrenches.applied, *pad_wrenches(context)]
+        return monitor.wrench(joint, context.work.geom_impulse, external, loops)
 
     def operational_space(self, frames: str | Sequence[str], constraints: str = "loops") -> OperationalSpace:
         """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints (J14 section 8).

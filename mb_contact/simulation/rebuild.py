@@ -67,6 +67,12 @@ def carry_over(old, new):
     for name in NUMBERS:
         setattr(new, name, getattr(old, name))
     target.wrenches.carry_over(source.wrenches)
+    for key, name in (("adhesion_pads", "pad_on"), ("moving_surfaces", "belt_speed")):
+        named = [[entry.name for entry in getattr(context.scene, key)] for context in (source, target)]
+        for i, j in rows_of(*named):
+            getattr(target.arrays, name)[j] = getattr(source.arrays, name)[i]
+    if source.attachments is not None and target.attachments is not None:
+        target.attachments.carry_over(source.attachments)
     new.forget()
     _carry_memory(source, target, [(a.v, b.v) for a, b in common])
     both = target.motions is not None and source.motions is not None

@@ -139,6 +139,10 @@ class SimulationState:
         """Change gravity (3,) [m/s^2]; the jump of the potential energy counts as work done."""
         gravity, before = as_vector(gravity, 3, "gravity"), self.energy()
         self.context.gravity[:] = gravity
+        self.account_for(before)
+
+    def account_for(self, before):
+        """What follows from values that changed; the jump of the energy from ``before`` [J] counts as work done."""
         _closing.refresh(self.context.handle)
         self.derived = {}
         self.work_done += self.energy() - before

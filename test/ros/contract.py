@@ -49,6 +49,12 @@ TOPICS = (
     Topic("in", "/cell/set_joint_states", JOINT_STATE),
     Topic("in", "/cell/external_wrench/tool", WRENCH),
     Topic("in", "/cell/external_wrench/box", WRENCH),
+    Topic("in", "/cell/adhesion/cup/on", "std_msgs/msg/Bool"),
+    Topic("in", "/cell/surfaces/belt/speed", "std_msgs/msg/Float64"),
+    Topic("in", "/cell/attachments/grip/attach", "std_msgs/msg/Empty"),
+    Topic("in", "/cell/attachments/grip/detach", "std_msgs/msg/Empty"),
+    Topic("in", "/cell/attach", "std_msgs/msg/String"),
+    Topic("in", "/cell/detach", "std_msgs/msg/String"),
     Topic("out", "/cell/joint_states", JOINT_STATE),
     Topic("out", "/cell/run", "std_msgs/msg/UInt64", latched=True),
     Topic("in", "/cell/run", "std_msgs/msg/UInt64", latched=True),  # of other simulators
@@ -123,6 +129,8 @@ SERVICES = (
     Service("/cell/sim/pause", "std_srvs/srv/SetBool"),
     Service("/cell/sim/step", "std_srvs/srv/Trigger"),
     *(Service(f"/cell/sensors/{name}/tare", "std_srvs/srv/Trigger") for name in ("wrist", "press", "pad")),
+    Service("/cell/adhesion/cup/switch", "std_srvs/srv/SetBool"),
+    Service("/cell/attachments/grip/hold", "std_srvs/srv/SetBool"),
     *(Service(f"/cell/{_words(name)}", f"simulation_interfaces/srv/{name}") for name in _SIMULATION),
     *(Service(f"/cell/sim/{_words(name)}", f"rcl_interfaces/srv/{name}") for name in _PARAMETERS),
     Service("/cell/simulate_steps/_action/send_goal", f"{SIMULATE}_SendGoal"),
@@ -186,6 +194,12 @@ entities: {box: {description: a parcel, tags: [parcel, wooden]}}
 named_poses:
   - {name: dock, pose: {position: [2.0, 0.0, 0.5]}, tags: [spawn], sphere: [0.0, 0.0, 0.1, 0.4]}
   - {name: shelf, pose: {position: [2.0, 1.0, 1.0], rpy: [0.0, 0.0, 1.5707963267948966]}, box: [[1, 2, 3], [-1, -2, 0]]}
+adhesion_pads:
+  - {name: cup, link: box, force: 1.0, on: false}
+moving_surfaces:
+  - {name: belt, link: ground, linear: [1.0, 0.0, 0.0], speed: 0.0}
+loop_closures:
+  - {name: grip, kind: weld, link_a: box, link_b: world, attached: false}
 sensors:
   - {name: imu, kind: imu, link: tool, pose: {position: [0.0, 0.0, 0.05]}, rate: 200, latency: 0.01}
   - {name: wrist, kind: force_torque, joint: sensor, pose: {position: [0.0, 0.0, -0.02]}, rate: 100}

@@ -33,9 +33,8 @@ def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
         mu[i, 0] = mu[i, 1] = geoms.mu[pair]
         if surfaces.side[pair] < 0:
             continue
-        k = geoms.body[geoms.pairs[pair, surfaces.side[pair]]]
         n = vector(contacts.normal, i)
-        t, size = tangential(body_vector(kin.R, k, vector(surfaces.direction, pair)), n)
+        t, size = tangential(body_vector(kin.R, surfaces.frame[pair], vector(surfaces.direction, pair)), n)
         if size < UPRIGHT:
             continue
         set_tangents(frames, i, n, t, size)

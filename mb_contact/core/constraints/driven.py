@@ -10,10 +10,10 @@ dt U less.
 """
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.constraints.loop import DRIFT_SPEED
+from mb_contact.core.constraints.loop import DRIFT_SPEED, rows_of
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.tree.spatial import body_point, body_vector, linear, vector, vector_dot, vector_product, vector_sum
-from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOSURE_SCREW, CLOSURE_WELD
+from mb_contact.types import CLOSURE_DISTANCE, CLOSURE_POINT
 
 
 @on_demand(NOTHING)
@@ -21,7 +21,7 @@ def row_motions(kin, closures, gears, rows, bil, U):
     """U of the bilateral rows last posed, into ``U[FIRST:]``; those of joint friction have none."""
     row = bil.info[FIRST]
     for i in range(closures.kind.shape[0]):
-        count = 0 if closures.released[i] != 0 else _rows_of(closures.kind[i])
+        count = 0 if closures.released[i] != 0 else rows_of(closures.kind[i])
         for r in range(row, row + count):
             U[r] = _closure_motion(kin, closures, i, rows, r)
         row += count
@@ -45,16 +45,6 @@ def drive_rows(kin, closures, gears, dt, rate, error, rows, bil, U):
 def _drift(rate, error, dt):
     """Velocity that takes back a part of a closure error."""
     return min(max(rate * error / dt, -DRIFT_SPEED), DRIFT_SPEED)
-
-
-@kernel
-def _rows_of(kind):
-    """Rows of a kind of closure."""
-    if kind == CLOSURE_WELD:
-        return 6
-    if kind == CLOSURE_AXIS or kind == CLOSURE_SCREW:
-        return 5
-    return 1 if kind == CLOSURE_DISTANCE else 3
 
 
 @kernel

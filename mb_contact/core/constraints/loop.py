@@ -16,6 +16,7 @@ from mb_contact.core.constraints.rows import begin_row, row_dot
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.closures import angular_pair, closure_geometry, place_frames
 from mb_contact.core.tree.spatial import between, body_vector, matrix, vector_dot
+from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_SCREW, CLOSURE_WELD
 
 DRIFT_SPEED = 1.0  # [m/s, rad/s] fastest correction of a closure error
 
@@ -58,20 +59,49 @@ def thread_row(closures, i, kin, rows, row):
 
 
 @kernel
-def release_threads(closures, kin, memory, loop):
-    """Mark screws that have come to the end of their threads, at the poses in ``kin``; returns how many.
+def release_closures(closures, kin, memory, loop, dt):
+    """Mark screws at the end of their threads, at the poses in ``kin``, and welds that break; returns how many.
 
-    With 1: the step that has just ended still had their rows; with 2 from the next one on.
+    With 1: the step of dt [s] that has just ended still had their rows; with 2 from the next one on.
     """
-    count = 0
+    count = row = 0
     for i in range(closures.kind.shape[0]):
         if memory.released[i] == 1:
             memory.released[i] = 2
-        if closures.end[i] == np.inf or memory.released[i] != 0:
+        if memory.released[i] != 0:
             continue
-        place_frames(closures, i, kin, loop)
-        R = loop.axes
-        if vector_dot((R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]), between(loop.point, 0, loop.point, 1)) > closures.end[i]:
+        if _comes_off(closures, i, kin, loop) or _breaks(closures, i, memory.loop, row, dt):
             memory.released[i] = 1
             count += 1
+        row += rows_of(closures.kind[i])
     return count
+
+
+@kernel
+def rows_of(kind):
+    """Rows of a kind of closure."""
+    if kind == CLOSURE_WELD:
+        return 6
+    if kind == CLOSURE_AXIS or kind == CLOSURE_SCREW:
+        return 5
+    return 1 if kind == CLOSURE_DISTANCE else 3
+
+
+@kernel
+def _comes_off(closures, i, kin, loop):
+    """Whether closure i is a thread at its end."""
+    if closures.end[i] == np.inf:
+        return False
+    place_frames(closures, i, kin, loop)
+    R = loop.axes
+    return vector_dot((R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]), between(loop.point, 0, loop.point, 1)) > closures.end[i]
+
+
+@kernel
+def _breaks(closures, i, impulse, row, dt):
+    """Whether closure i, a weld, bears more than it holds: its impulses stand from ``row`` on, moments first."""
+    if closures.break_force[i] == np.inf and closures.break_torque[i] == np.inf:
+        return False
+    moment = impulse[row] ** 2 + impulse[row + 1] ** 2 + impulse[row + 2] ** 2
+    force = impulse[row + 3] ** 2 + impulse[row + 4] ** 2 + impulse[row + 5] ** 2
+    return force > (dt * closures.break_force[i]) ** 2 or moment > (dt * closures.break_torque[i]) ** 2

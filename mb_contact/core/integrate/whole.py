@@ -8,7 +8,7 @@
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.constraints.loop import release_threads
+from mb_contact.core.constraints.loop import release_closures
 from mb_contact.core.handle import DT, GAIN_LEFT, GAIN_MOST
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.assemble import assemble
@@ -178,7 +178,7 @@ def account(h, impacts):
     h.work.sums[WORK_DONE] += done
     out[BALANCE] = out[ENERGY] - h.work.sums[ENERGY_START] - h.work.sums[WORK_DONE]
     out[TIME_STEPPED] = 0.0
-    out[RELEASED] = release_threads(h.closures, h.kin, h.memory, h.loop)
+    out[RELEASED] = release_closures(h.closures, h.kin, h.memory, h.loop, h.settings[DT])
 
 
 @kernel

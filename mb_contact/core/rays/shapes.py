@@ -27,14 +27,15 @@ EVERYWHERE = (-math.inf, math.inf)
 @kernel
 def distance(kind, size, o, d):
     """First t > 0 at which a ray meets a shape's surface, where it enters or, from inside, leaves; inf if never."""
-    start, end = _inside(kind, size, o, d)
+    start, end = inside(kind, size, o, d)
     if start > end or not end > 0.0:
         return math.inf
     return start if start > 0.0 else end
 
 
 @kernel
-def _inside(kind, size, o, d):
+def inside(kind, size, o, d):
+    """Interval (start, end) of t over which a ray is inside a shape, NOWHERE if it misses."""
     if kind == SHAPE_PLANE:
         return _below(o[2], d[2])
     if kind == SHAPE_BOX:

@@ -3,6 +3,7 @@
 
 """Rows and their laws, free velocities and warm impulses of a step."""
 
+from mb_contact.core.constraints.belts import carry_rows, turn_along
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
 from mb_contact.core.constraints.driven import drive_rows
@@ -37,14 +38,16 @@ from mb_contact.types import RUB, UPPER
 def assemble(h):
     """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
 
-    Reads: bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop, memory,
-    need, q, rows, settings, sleep, sol, tree, v, work.
+    Reads: belts, bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop,
+    memory, need, q, rows, settings, sleep, sol, tree, v, work.
     Writes: bil, forest, frames, friction, hinges, loop, rows, sol.
     """
     dt = h.settings[DT]
     push_rate = h.settings[PUSH_RATE]
     push_speed = h.settings[PUSH_SPEED]
     contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
+    if h.belts.of.shape[0] > 0:
+        turn_along(h.belts, h.geoms, h.contacts, h.kin, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
     if has_sleepers(h):
         hold_frames(h)
@@ -54,6 +57,8 @@ def assemble(h):
     if h.hinges.body.shape[0] > 0:
         hinge_limits(h.hinges, h.kin, h.v, h.work.v_free, dt, push_rate, push_speed, h.rows)
     moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.friction.extra)
+    if h.belts.of.shape[0] > 0:
+        carry_rows(h.belts, h.geoms, h.contacts, h.kin, h.frames, h.friction, h.rows)
     rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
     bilateral_rows(
         h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.rows.end[0], h.rows, h.loop, h.bil

@@ -20,6 +20,7 @@ from mb_contact.core.tree.spatial import (
 )
 from mb_contact.core.workspace import (
     BOX,
+    CARRIED,
     CONTACTS,
     DAMPING,
     EFFORTS,
@@ -99,11 +100,12 @@ def link_impulses(h, pairs, body, R_frame, p_frame, R, p, total):
 
 @part
 def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, work):
-    """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
+    """Joint efforts and the work of each kind of force in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity, that of the rows at the
     start (``sol.before``, as the problem was posed) and behind the step; ``alpha`` is the bodies' velocity jump of the
-    impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.
+    impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.  Of a surface that
+    moves in itself contacts do the work of friction against it, and what drives it does the rest.
     """
     for i in range(work.work_terms.shape[0]):
         work.work_terms[i] = 0.0
@@ -120,7 +122,8 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, w
             mean += 0.5 * ahead[r // 3, r % 3]
         dof = rows.dof[r]
         if dof < 0:
-            work.work_terms[CONTACTS] += sol.r[r] * mean
+            work.work_terms[CONTACTS] += sol.r[r] * (mean + rows.carried[r])
+            work.work_terms[CARRIED] -= sol.r[r] * rows.carried[r]
         else:
             work.work_terms[LIMITS] += sol.r[r] * mean
             work.joint_effort[dof] += rows.sign[r] * sol.r[r] / dt
@@ -144,6 +147,7 @@ def _contact_energy(rows, n_rows, sol, contacts, row_bias, energy):
 
     T(v+) - T(v_free) = r* (u_free + u+) / 2 with M + dt d in T, and where the rows complement each other
     r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
+    Velocities are those beside surfaces that move in themselves.
     """
     energy[UNLAWFUL] = 0.0
     energy[REMOVED] = 0.0
@@ -151,6 +155,6 @@ def _contact_energy(rows, n_rows, sol, contacts, row_bias, energy):
     energy[GAINED] = 0.0
     energy[PUSHED_OUT] = 0.0
     for r in range(n_rows):
-        asked = rows.offset[r] - (row_bias[r // 3, r % 3] if r < 3 * contacts else 0.0)
+        asked = rows.offset[r] - (row_bias[r // 3, r % 3] if r < 3 * contacts else 0.0) - rows.carried[r]
         energy[GAINED] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - asked)
         energy[PUSHED_OUT] += sol.r[r] * max(0.0, -asked)

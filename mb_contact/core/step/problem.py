@@ -337,9 +337,9 @@ def _drop_push_out(h, P, island, most):
     found = False
     least = _jammed_gap(h) / h.settings[DT]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
-        if P.immobile[i] != 0:
-            continue
         row = P.source[i]
+        if P.immobile[i] != 0 or h.rows.carried[row] != 0.0:
+            continue
         offset = h.rows.offset[row]
         normal = row < 3 * h.contacts.count[0] and row % 3 == 0
         if row < h.bil.info[FIRST] and (-most <= offset < 0.0 or (normal and 0.0 < offset < least)):

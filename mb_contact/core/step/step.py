@@ -51,6 +51,7 @@ from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
 from mb_contact.core.step.need import begin_review
+from mb_contact.core.step.pads import pull
 from mb_contact.core.step.problem import AGAIN, rows_in_use, solve
 from mb_contact.core.step.report import report
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
@@ -132,9 +133,9 @@ def apply_impulses(h):
 
 @kernel
 def begin_step(h):
-    """Geometry poses, AABBs and candidate pairs of the current state.
+    """Geometry poses, AABBs and candidate pairs of the current state; the forces of pads.
 
-    Reads: buffers, geoms, kin, settings.  Writes: buffers.
+    Reads: buffers, geoms, kin, pads, settings, work.  Writes: buffers, pads, work.
     """
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
@@ -144,13 +145,15 @@ def begin_step(h):
         h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.resting, b.candidates,
         b.reach,
     )  # fmt: skip
+    if h.pads.body.shape[0] > 0:
+        pull(h)
 
 
 @kernel
 def find_near(h):
     """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed.
 
-    Reads: buffers, geoms, kin, settings.  Writes: buffers.
+    Reads: buffers, geoms, kin, pads, settings, work.  Writes: buffers, pads, work.
     """
     begin_step(h)
     closed_witnesses(h.geoms, h.buffers)

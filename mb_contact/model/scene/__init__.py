@@ -10,6 +10,7 @@
 from mb_contact.model.scene.bodies import Ground, Heights, Pose, Primitive, Rest, Velocity
 from mb_contact.model.scene.couplings import Closure, Gear, Motion
 from mb_contact.model.scene.flexible_links import Beam, FlexibleLink
+from mb_contact.model.scene.handling import AdhesionPad, MovingSurface
 from mb_contact.model.scene.materials import (
     DEFAULT_FRICTION,
     ELASTIC_MODELS,
@@ -40,9 +41,9 @@ from mb_contact.model.scene.writer import save_scene
 
 __all__ = [
     "ABSURD_FRICTION", "CHOICES", "CLOSURE_DRIFT_RATE", "CONTACT_MARGIN", "DEFAULT_FRICTION", "DEFAULT_RATES",
-    "ELASTIC_MODELS", "GRAVITY", "MOST_FRICTION", "PUSH_OUT_RATE", "PUSH_OUT_VELOCITY", "Actuator",
+    "ELASTIC_MODELS", "GRAVITY", "MOST_FRICTION", "PUSH_OUT_RATE", "PUSH_OUT_VELOCITY", "Actuator", "AdhesionPad",
     "AnisotropicFriction", "Beam", "Closure", "CollisionFilters", "EntityInfo", "FlexibleLink", "Gear", "Ground",
     "Heights", "Image", "JointProperties", "Material", "MaterialPair", "MeshChoices", "ModelMaterials", "Motion",
-    "NamedPose", "Pad", "Pose", "Primitive", "Rest", "Scan", "Scene", "SceneModel", "Sensor", "Velocity",
-    "check_scene", "load_scene", "preset", "save_scene",
+    "MovingSurface", "NamedPose", "Pad", "Pose", "Primitive", "Rest", "Scan", "Scene", "SceneModel", "Sensor",
+    "Velocity", "check_scene", "load_scene", "preset", "save_scene",
 ]  # fmt: skip

@@ -19,6 +19,11 @@ class Closure:
 
     Poses are in the frames of the links.  Without ``pose_b`` the second frame is put where the first is at the
     initial positions; without ``length`` (kind ``distance``) the initial distance is kept.
+
+    Examples
+    --------
+    >>> mb.model.Closure("weld", "hand", "box", attached=False).switched
+    True
     """
 
     kind: str = key("What it holds together.", choices=CLOSURE_NAMES, example="point")
@@ -42,6 +47,27 @@ class Closure:
         "Way along the axis at which the thread ends and the first link comes off.", None, unit="m", example="0.02",
         only={"kind": ("screw",)},
     )
+    attached: bool | None = key(
+        "Whether a weld that is attached and detached while the simulation runs holds at the start.", None,
+        example="false", only={"kind": ("weld",)},
+    )
+    break_force: float | None = key(
+        "Force from which on the weld breaks.", None, unit="N", above=0.0, example="40.0", only={"kind": ("weld",)}
+    )
+    break_torque: float | None = key(
+        "Moment about the frames' origin from which on the weld breaks.", None, unit="N m", above=0.0, example="2.0",
+        only={"kind": ("weld",)},
+    )
+
+    @property
+    def switched(self) -> bool:
+        """Whether it may come on and off while the simulation runs.
+
+        Returns
+        -------
+        bool
+        """
+        return (self.attached, self.break_force, self.break_torque) != (None, None, None)
 
 
 @dataclass(frozen=True)

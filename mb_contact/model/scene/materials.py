@@ -21,7 +21,8 @@ CONE: dict[str, Any] = {"needs": {"friction_model": ("coulomb_cone",)}, "why": "
 class AnisotropicFriction:
     """Friction that is ``along`` in a ``direction`` of a link's surface and ``across`` at right angles to it.
 
-    ``direction`` is in the axes of the link that has the material; of it counts the part along the contact's plane.
+    ``direction`` is in the axes of the link that has the material, or of ``frame``; of it counts the part along the
+    contact's plane.
     In a pair ``of`` names the material whose link that is, by default the first of the two.
     """
 
@@ -29,6 +30,10 @@ class AnisotropicFriction:
     across: float = key("Coefficient at right angles to it.", low=0.0, example="0.6")
     direction: tuple[float, float, float] = key("Direction, in the axes of the link.", example="[1, 0, 0]")
     of: str | None = key("In a pair: the material whose links have the direction.", None, example="skate")
+    frame: str | None = key(
+        "Link in whose axes the direction stands, by default the one that has the material; a mecanum wheel's rollers "
+        "have that of the base.", None, example="base",
+    )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from mb_contact.keys.declaration import declared, key
 from mb_contact.keys.kinds import defaults
 from mb_contact.model.scene.bodies import Ground, Primitive, Rest
 from mb_contact.model.scene.couplings import Closure, Gear, Motion
+from mb_contact.model.scene.handling import AdhesionPad, MovingSurface
 from mb_contact.model.scene.materials import ELASTIC_MODELS, CollisionFilters, Material, MaterialPair
 from mb_contact.model.scene.places import EntityInfo, NamedPose
 from mb_contact.model.scene.presets import PRESETS
@@ -101,6 +102,13 @@ class Scene:
     motions: tuple[Motion, ...] = key(
         "Prescribed motions.", (), needs=EULER,
         example="[{joint: crank_joint, times: [0.0, 1.0], positions: [0.0, 3.14]}]",
+    )
+    adhesion_pads: tuple[AdhesionPad, ...] = key(
+        "Suction cups and magnets.", (), example="[{name: cup, link: tool, force: 60.0}]"
+    )
+    moving_surfaces: tuple[MovingSurface, ...] = key(
+        "Surfaces that move in themselves.", (), needs=EULER,
+        example="[{name: belt, link: conveyor, linear: [0.5, 0, 0]}]",
     )
     sensors: tuple[Sensor, ...] = key("Sensors.", (), example="[{name: wrist, kind: imu, link: tool}]")
     loops: str = key(

@@ -95,6 +95,7 @@ def _scene_rules(scene: Scene) -> Iterator[Rule]:
     for i, gear in enumerate(scene.gears):
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
     yield from _sensor_rules(scene)
+    yield from _handling_rules(scene)
     for i, place in enumerate(scene.named_poses):
         used = not place.name or place.name in [other.name for other in scene.named_poses[:i]]
         yield used, f"named_poses[{i}].name", f"'{place.name}' is empty or used twice"
@@ -128,6 +129,22 @@ def _friction_rules(scene: Scene) -> Iterator[Rule]:
         owned = material.anisotropic_friction is not None and material.anisotropic_friction.of is not None
         message = "belongs to pairs; the direction of a material is that of its own links"
         yield owned, f"materials.{name}.anisotropic_friction.of", message
+
+
+def _handling_rules(scene: Scene) -> Iterator[Rule]:
+    """Pads and surfaces have names of their own, curves grow, a link has one surface motion."""
+    for key in ("adhesion_pads", "moving_surfaces"):
+        names = [entry.name for entry in getattr(scene, key)]
+        for i, name in enumerate(names):
+            yield name in names[:i], f"{key}[{i}].name", f"'{name}' is used twice; give each its own name"
+    for i, pad in enumerate(scene.adhesion_pads):
+        gaps = [gap for gap, _ in pad.curve]
+        yield gaps != sorted(set(gaps)), f"adhesion_pads[{i}].curve", "its gaps do not grow"
+        yield any(part > 1.0 for _, part in pad.curve), f"adhesion_pads[{i}].curve", "a part of the force is above 1"
+        yield not pad.points, f"adhesion_pads[{i}].points", "has no points; give one at least"
+    links = [entry.link for entry in scene.moving_surfaces]
+    for i, link in enumerate(links):
+        yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"
 
 
 def _sensor_rules(scene: Scene) -> Iterator[Rule]:

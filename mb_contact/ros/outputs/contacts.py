@@ -14,6 +14,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.options import NodeOptions, Schedule
 from mb_contact.ros.outputs.arrays import wanted
+from mb_contact.simulation.interface import SceneSimulator
 
 
 class Wrenches:
@@ -120,7 +121,7 @@ class Certificate:
     """certificate: how well the contact problem of the step was solved, and every contact's state."""
 
     def __init__(self, make: Any, node: Any, simulator: Any) -> None:
-        self._make = make
+        self._make, self._simulator = make, simulator
         self._publisher = make.publisher("diagnostic_msgs/msg/DiagnosticStatus", "certificate")
         self._type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._name = f"{node.get_fully_qualified_name()}: contact certificate"
@@ -139,6 +140,7 @@ class Certificate:
         pairs = [("stamp", f"{stamp // 1_000_000_000}.{stamp % 1_000_000_000:09d}")]
         pairs += [(key, _text(value)) for key, value in certificate._asdict().items()]
         pairs += [(f"contact/{i}", contact_text(c)) for i, c in enumerate(last.contacts)]
+        pairs += held_texts(self._simulator)
         status.values = [key_value(self._make.message, key, value) for key, value in pairs]
         self._publisher.publish(status)
 
@@ -146,6 +148,21 @@ class Certificate:
 def contact_text(contact: Any) -> str:
     """Return one contact as text: the two links, its state, sigma."""
     return f"{contact['link_a']} {contact['link_b']} {contact['state']} sigma={float(contact['sigma']):.6g}"
+
+
+def held_texts(simulator: Any) -> list[tuple[str, str]]:
+    """(key, text) of each pad and of each weld that comes on and off: what it holds, with which share of its bound."""
+    if not isinstance(simulator, SceneSimulator):
+        return []
+    pads = [
+        (f"hold/{name}", f"{hold.link or 'nothing'} force={hold.force:.6g} share={hold.share:.6g} slip={hold.slip:.6g}")
+        for name, hold in simulator.holds().items()
+    ]
+    return pads + [
+        (f"attachment/{name}", f"{at.link} {at.body} {'on' if at.attached else 'off'} force={at.force:.6g} "
+         f"torque={at.torque:.6g} share={at.share:.6g}")
+        for name, at in simulator.attachments().items()
+    ]  # fmt: skip
 
 
 def key_value(message: Any, key: str, value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from mb_contact.ros.services.common import available
 from mb_contact.ros.services.entities import EntityServices
 from mb_contact.ros.services.files import AllowedFiles
+from mb_contact.ros.services.handling import handling_services
 from mb_contact.ros.services.places import PlaceServices
 from mb_contact.ros.services.sensors import tare_services
 from mb_contact.ros.services.simulation import SimulationServices
@@ -27,6 +28,7 @@ def serve(simulator_node: Any) -> bool:
     """
     StandardServices(simulator_node)
     tare_services(simulator_node)
+    handling_services(simulator_node)
     if not available(simulator_node.node):
         return False
     options, scene = simulator_node.options, simulator_node.simulator.scene
@@ -39,6 +41,7 @@ def serve(simulator_node: Any) -> bool:
 
     def begun():
         tare_services(simulator_node)
+        handling_services(simulator_node)
         entities.forget()
         spawning.begin()
         simulation.stopped()

@@ -215,7 +215,7 @@ def moved(scene: Any, robots: Any, name: str, pose: Pose) -> Any:
 
 
 def without(scene: Any, robots: Any, names: Any) -> Any:
-    """The scene without these entities, and without the motions and sensors of their joints and links."""
+    """The scene without these entities, and without what else their joints and links have."""
     gone = [model for name, model in zip(entries(scene, robots), robots) if name in names]
     joints = {joint for model in gone for joint in (*model.joint_names, *model.body_joint_names)}
     links = {*names, *(link for model in gone for link in model.link_names)}
@@ -228,5 +228,8 @@ def without(scene: Any, robots: Any, names: Any) -> Any:
             sensor for sensor in scene.sensors
             if links.isdisjoint((sensor.link, sensor.partner)) and joints.isdisjoint((sensor.joint, *sensor.joints))
         ),
+        loop_closures=tuple(c for c in scene.loop_closures if links.isdisjoint((c.link_a, c.link_b))),
+        adhesion_pads=tuple(pad for pad in scene.adhesion_pads if pad.link not in links),
+        moving_surfaces=tuple(surface for surface in scene.moving_surfaces if surface.link not in links),
         entities={name: info for name, info in scene.entities.items() if name not in names},
     )  # fmt: skip

@@ -9,7 +9,7 @@ from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.solve.system import ROWS
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
-from mb_contact.types import CLOSURE_ROWS
+from mb_contact.types import CLOSURE_ROWS, CLOSURE_SCREW
 
 
 class Threads:
@@ -27,7 +27,9 @@ class Threads:
         tuple of str
         """
         names = self.world.couplings.closure_names
-        return tuple(name for name, released in zip(names, self.context.memory.released) if released)
+        kinds = self.context.closures.kind
+        off = zip(names, kinds, self.context.memory.released)
+        return tuple(name for name, kind, released in off if released and kind == CLOSURE_SCREW)
 
     @property
     def loops(self) -> dict[str, str]:

@@ -137,6 +137,11 @@ class JointWrenches:
         total -= self._closure_forces(cut, kin, origin, loops)
         return self._in_link(cut.link, total)
 
+    def follow(self, attachments):
+        """Take the links that welds of Attachments join now."""
+        for c in attachments.entries:
+            self._ends[c] = tuple(attachments.body_name(c, side) for side in "ab")
+
     def _in_link(self, link, total):
         """A wrench about the origin of a link's body, world axes, in the link's axes about its origin."""
         if link not in self._world.frames:

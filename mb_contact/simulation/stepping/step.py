@@ -171,7 +171,7 @@ class Stepper:
         context = self._context
         effort, settings = context.effort, context.settings
         before, length, wrenches = context.state.copy(), settings.item(DT), context.wrenches
-        applied, external = wrenches.applied, context.work.external.copy() if wrenches.act else None
+        applied, external = wrenches.applied, context.applied.copy() if wrenches.act else None
         done = None
         try:
             effort.fill(0.0)
@@ -188,14 +188,14 @@ class Stepper:
             if not done:
                 context.state[:], settings[DT] = before, length
                 if external is not None:
-                    wrenches.act, wrenches.applied, context.work.external[:] = True, applied, external
+                    wrenches.act, wrenches.applied, context.applied[:] = True, applied, external
 
     def _begin_more(self, time, dt):
         """Motions and wrenches of the step of dt [s] from a time on."""
         context = self._context
         if context.motions is not None:
             context.motions.begin(time, dt)
-        context.wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
+        context.wrenches.apply(context.kin, time + 0.5 * dt, context.applied)
 
     def in_one_call(self):
         """Whether the scene's steps are one compiled call, but for what happens in some of them."""

@@ -1,0 +1,281 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What attaches and conveys while a simulation runs: pads, moving surfaces, welds that come on and off."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import as_choice, as_positive, as_vector
+from mb_contact.core.declare import allocate
+from mb_contact.core.workspace import Belts, Pads
+from mb_contact.errors import InputError
+from mb_contact.model.model import tree_poses
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.simulation.attachments import Attachment
+from mb_contact.types import WORLD
+
+
+class Hold(NamedTuple):
+    """What a pad holds, as of the last step.
+
+    ``share`` is the part of its force that the load takes: with F the pull, R what the rim presses, e how far the
+    centre of that pressure is from the pad's middle and h how far the rim reaches there, 1 - R (1 - e / h) / F.  At 1
+    the pad peels off.  ``slip`` is the part of friction's bound, at 1 it shears.
+    """
+
+    link: str  #: that it holds; empty for none
+    force: float  #: with which it pulls [N]
+    pressed: float  #: sum of the normal forces between both links [N]
+    share: float
+    slip: float
+
+
+def make_pads(context):
+    """Pads of a scene."""
+    scene, frames = context.scene, context.world.frames
+    entries, on = scene.adhesion_pads, context.arrays.pad_on
+    on[:] = [pad.on for pad in entries]
+    points, axes, forces, knots = [], [], [], []
+    for pad in entries:
+        frame = frames[pad.link]
+        R = frame.R @ pad.pose.rotation()
+        points += [frame.p + frame.R @ pad.pose.origin() + R @ np.array(point) for point in pad.points]
+        axes += [R[:, 2]] * len(pad.points)
+        forces += [pad.greatest / len(pad.points)] * len(pad.points)
+        knots += pad.knots
+    return allocate(
+        Pads, pads=len(entries), spots=len(points), knots=len(knots), pulled=context.n if entries else 0, on=on,
+        body=np.array([frames[pad.link].body for pad in entries], np.int64), axis=np.array(axes).reshape(-1, 3),
+        first=np.cumsum([0, *(len(pad.points) for pad in entries)]).astype(np.int64),
+        first_knot=np.cumsum([0, *(len(pad.knots) for pad in entries)]).astype(np.int64),
+        knot=np.array(knots, dtype=np.float64).reshape(-1, 2), point=np.array(points).reshape(-1, 3),
+        force=np.array(forces, dtype=np.float64), meets=np.full(len(points), -1, np.int64),
+    )  # fmt: skip
+
+
+def make_belts(context):
+    """Belts of a scene."""
+    entries, world, speed = context.scene.moving_surfaces, context.world, context.arrays.belt_speed
+    speed[:] = [entry.speed for entry in entries]
+    links = [entry.link for entry in entries]
+    frames = [world.frames[link] for link in links]
+    of = [links.index(link) if link in links else -1 for link in world.geometry_links] if entries else []
+
+    def turned(name):
+        return np.array([f.R @ np.array(getattr(e, name), float) for f, e in zip(frames, entries)]).reshape(-1, 3)
+
+    return allocate(
+        Belts, belt_geoms=len(of), belts=len(entries), of=np.array(of, np.int64), speed=speed,
+        origin=np.array([frame.p for frame in frames]).reshape(-1, 3), linear=turned("linear"),
+        angular=turned("angular"),
+    )  # fmt: skip
+
+
+def pad_wrenches(context):
+    """(link, body, wrench (6,) about the body's origin, world axes) of all pads in the last step, on both links."""
+    pads, world, found = context.pads, context.world, []
+    if not len(pads.body) or context.last is None:
+        return found
+    R, origin = tree_poses(world.tree, context.last.q, world.flexible)
+    for i, entry in enumerate(context.scene.adhesion_pads):
+        body = int(pads.body[i])
+        for s in range(int(pads.first[i]), int(pads.first[i + 1])):
+            if pads.pull[s] > 0.0:
+                axis = pads.axis[s] if body == WORLD else R[body] @ pads.axis[s]
+                g, x = int(pads.meets[s]), pads.place[s]
+                ends = ((entry.link, body, x, 1.0), (world.geometry_links[g], int(world.geoms.body[g]),
+                                                     x + pads.gap[s] * axis, -1.0))  # fmt: skip
+                for link, k, at, sign in ends:
+                    force = sign * pads.pull[s] * axis
+                    if k != WORLD:
+                        found.append((link, k, np.concatenate((np.cross(at - origin[k], force), force))))
+    return found
+
+
+class Handling:
+    """The part of a Simulator that attaches, holds and conveys."""
+
+    context: Any
+    scene: Any
+    world: Any
+
+    def holds(self) -> dict[str, Hold]:
+        """What each suction cup and magnet holds, and with which share of its bound, as of the last step.
+
+        Returns
+        -------
+        dict of str to Hold
+            By the names of the pads.
+
+        Examples
+        --------
+        >>> cup = mb.model.AdhesionPad("cup", "table", force=10.0)
+        >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), mb.model.Pose((0.0, 0.0, 0.1)), "free", 1.0)
+        >>> table = mb.model.Primitive("table", "box", (1.0, 1.0, 0.1), mb.model.Pose((0.0, 0.0, -0.05)))
+        >>> on = mb.model.AdhesionPad("cup", "table", mb.model.Pose((0.0, 0.0, 0.05)), force=10.0)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(table, ball), adhesion_pads=(on,)))
+        >>> _ = sim.step()
+        >>> sim.holds()["cup"].link, round(sim.holds()["cup"].pressed, 2)
+        ('ball', 19.81)
+        """
+        return {pad.name: self._hold(i) for i, pad in enumerate(self.scene.adhesion_pads)}
+
+    def _hold(self, i):
+        context, pads, geoms = self.context, self.context.pads, self.world.geoms
+        spots = slice(int(pads.first[i]), int(pads.first[i + 1]))
+        force = float(pads.pull[spots].sum())
+        met = pads.meets[spots][pads.pull[spots] > 0.0]
+        if context.last is None or not len(met):
+            return Hold("", 0.0, 0.0, 0.0, 0.0)
+        other, body, dt = int(geoms.body[met[0]]), int(pads.body[i]), context.last.dt
+        count = int(context.contacts.count[0])
+        sides = geoms.body[geoms.pairs[context.contacts.pair[:count]]]
+        mine = np.flatnonzero((np.sort(sides, axis=1) == sorted((body, other))).all(axis=1))
+        r = context.solution.r[: 3 * count].reshape(-1, 3)[mine] / dt
+        link, pressed = self.world.geometry_links[met[0]], float(r[:, 0].sum())
+        if pressed <= 0.0:
+            return Hold(link, force, 0.0, 1.0, 1.0)
+        arms = context.contacts.point[mine] - pads.place[spots].mean(axis=0)
+        centre = r[:, 0] @ arms / pressed
+        e = float(np.linalg.norm(centre))
+        far = float((arms @ centre).max()) / e if e > 0.0 else 1.0
+        share = 1.0 - pressed / force * (1.0 - min(e / far, 1.0))
+        bound = context.friction.mu[mine].max(axis=1) @ r[:, 0]
+        slip = float(np.linalg.norm(context.work.contact_impulse[mine].sum(axis=0) / dt @ self._across(mine)))
+        return Hold(link, force, pressed, share, slip / bound if bound > 0.0 else 1.0)
+
+    def _across(self, contacts):
+        """Projection (3, 3) across the first contact's normal."""
+        n = self.context.contacts.normal[contacts[0]]
+        return np.eye(3) - np.outer(n, n)
+
+    def attach(
+        self,
+        body: str,
+        link: str,
+        pose: tuple[ArrayLike, ArrayLike] | None = None,
+        break_force: float = math.inf,
+        break_torque: float = math.inf,
+        name: str | None = None,
+    ) -> str:
+        """Weld a body to a link from the next step on, by one of the scene's welds with ``attached``.
+
+        Parameters
+        ----------
+        body, link : str
+            Links of robots or objects.
+        pose : (position (3,) [m], quaternion x y z w (4,)), optional
+            Of ``body`` in the axes of ``link``, where the weld draws it; as it is where left out.
+        break_force, break_torque : float, optional
+            Force, and moment about the origin of ``body``, from which on it breaks [N, N m].
+        name : str, optional
+            Which weld; by default the one that the scene declares for both, or a free one.
+
+        Returns
+        -------
+        str
+            Name of the weld.
+
+        Raises
+        ------
+        InputError
+            No such link or weld, none is free, or impossible numbers; nothing has changed.
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.1,) * 3, base="free", mass=2.0)
+        >>> weld = mb.model.Closure("weld", "box", "world", name="grip", attached=False)
+        >>> hand = mb.model.Primitive("hand", "box", (0.1,) * 3, mb.model.Pose((0.0, 0.0, 0.2)))
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box, hand), loop_closures=(weld,)))
+        >>> sim.attach("box", "hand", break_force=20.0)
+        'grip'
+        >>> _ = sim.step()
+        >>> sim.attachments()["grip"].attached, round(sim.attachments()["grip"].share, 3)
+        (True, 0.981)
+        >>> sim.detach("box"), sim.attachments()["grip"].attached
+        (('grip',), False)
+        """
+        held = self._attachments()
+        for what in (body, link):
+            as_choice(what, self.world.frames, "link")
+        bounds = [
+            x if x == math.inf else as_positive(x, key)
+            for key, x in (("break_force", break_force), ("break_torque", break_torque))
+        ]
+        place = None if pose is None else (
+            quat_to_matrix(as_vector(pose[1], 4, "quaternion")), as_vector(pose[0], 3, "position")
+        )  # fmt: skip
+        c = held.choose(link, body, name)
+        held.hold(c, link, body, place, bounds)
+        return str(self.context.couplings.closure_names[c])
+
+    def detach(self, name: str) -> tuple[str, ...]:
+        """Let go from the next step on.
+
+        Parameters
+        ----------
+        name : str
+            A weld, or a body that welds hold.
+
+        Returns
+        -------
+        tuple of str
+            Welds that held and no longer do.
+
+        Raises
+        ------
+        InputError
+            Neither a weld nor a link.
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.1,) * 3, base="free", mass=2.0)
+        >>> weld = mb.model.Closure("weld", "box", "world", name="grip", attached=True)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,)))
+        >>> sim.detach("grip"), sim.detach("box")
+        (('grip',), ())
+        """
+        held, names = self._attachments(), self.context.couplings.closure_names
+        as_choice(name, [*held.names, *self.world.frames], "attachment or link")
+        of = [c for c in held.entries if held.is_on(c)]
+        gone = [c for c in of if name in (names[c], held.body_name(c, "a"), held.body_name(c, "b"))]
+        for c in gone:
+            held.let_go(c)
+        return tuple(names[c] for c in gone)
+
+    def attachments(self) -> dict[str, Attachment]:
+        """The welds that come on and off, with what they bear, as of the last step.
+
+        Returns
+        -------
+        dict of str to Attachment
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.1,) * 3, base="free", mass=2.0)
+        >>> weld = mb.model.Closure("weld", "box", "world", name="grip", attached=True)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,)))
+        >>> _ = sim.step()
+        >>> sim.attachments()["grip"].body, round(sim.attachments()["grip"].force, 6)
+        ('world', 19.62)
+        """
+        held = self.context.attachments
+        return {} if held is None else {
+            self.context.couplings.closure_names[c]: self._attachment(held, c) for c in held.entries
+        }  # fmt: skip
+
+    def _attachment(self, held, c):
+        impulse, last, closures = held.impulse(c), self.context.last, held.closures
+        load = np.linalg.norm(impulse.reshape(2, 3), axis=1) / (1.0 if last is None else last.dt)
+        share = max(load[1] / closures.break_force[c], load[0] / closures.break_torque[c])
+        ends = held.body_name(c, "a"), held.body_name(c, "b")
+        return Attachment(*ends, bool(held.is_on(c)), float(load[1]), float(load[0]), float(share))
+
+    def _attachments(self):
+        if self.context.attachments is None:
+            raise InputError("the scene has no weld that comes on and off; give a loop closure of kind weld 'attached'")
+        return self.context.attachments

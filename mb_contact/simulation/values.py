@@ -1,0 +1,141 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values of the scene that change while a simulation runs."""
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import as_choice, as_vector
+from mb_contact.errors import InputError
+
+#: least and largest value
+RANGES = {
+    "mass": (0.0, math.inf), "friction": (0.0, math.inf), "restitution": (0.0, 1.0), "damping": (0.0, math.inf),
+    "adhesion": (0.0, 1.0), "surface_speed": (-math.inf, math.inf),
+}  # fmt: skip
+
+
+class Values:
+    """The part of a Simulator that changes values of its scene."""
+
+    context: Any
+    scene: Any
+    world: Any
+    _state: Any
+
+    def set(self, name: str, values: ArrayLike, of: Iterable[Hashable] | None = None) -> None:
+        """Change values of the scene from the next step on; a jump of the energy counts as work done.
+
+        Speeds and switches are part of the state, the others stay until they are set anew.
+
+        Parameters
+        ----------
+        name : str
+            ``mass`` of bodies [kg], whose inertias grow with it; ``friction`` and ``restitution`` of pairs of links;
+            ``damping`` of joints [N m s/rad, N s/m]; ``adhesion``, the factor from 0 to 1 on the force of suction cups
+            and magnets, 0 switches them off; ``surface_speed``, the factor on the velocity of moving surfaces;
+            ``gravity`` (3,) [m/s^2].
+        values : array_like (of,) or float
+        of : sequence, optional
+            Names of bodies, joints, pads or surfaces, pairs of names of links; all if left out.
+
+        Raises
+        ------
+        InputError
+            No such value or name, numbers of another count or outside their range; nothing has changed.
+
+        Examples
+        --------
+        >>> belt = mb.model.MovingSurface("belt", "ground", linear=(1.0, 0.0, 0.0))
+        >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), mb.model.Pose((0.0, 0.0, 0.1)), "free", 1.0)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=mb.model.Ground(), moving_surfaces=(belt,)))
+        >>> sim.set("surface_speed", 0.5, of=["belt"])
+        >>> sim.set("friction", 0.2, of=[("ball", "ground")])
+        >>> sim.set("mass", 2.0, of=["ball"])
+        >>> sim.surface_speeds(), sim.world.geoms.mu, sim.world.tree.mass
+        ({'belt': 0.5}, array([0.2]), array([2.]))
+        """
+        if as_choice(name, (*RANGES, "gravity"), "value") == "gravity":
+            self._state.set_gravity(values)
+            return
+        array, places = self._places(name)
+        if not places:
+            raise InputError(f"the scene has nothing whose {name} can be set")
+        wanted = [frozenset(x) if isinstance(x, (tuple, list)) else x for x in (places if of is None else of)]
+        for key in wanted:
+            if key not in places:
+                raise InputError(f"there is no {_shown(key)} with a {name}; there are {_all(places)}")
+        numbers = np.asarray(values, dtype=np.float64)
+        numbers = as_vector(np.full(len(wanted), numbers) if numbers.ndim == 0 else numbers, len(wanted), name)
+        low, high = RANGES[name]
+        if ((numbers < low) | (numbers > high) | ((numbers == 0.0) & (name == "mass"))).any():
+            raise InputError(f"{name} must be from {low:g} to {high:g}, got {numbers.min():g} to {numbers.max():g}")
+        before = self._state.energy()
+        for key, number in zip(wanted, numbers):
+            self._write(name, array, places[key], number)
+        self.context.sleepers.wake()
+        self._state.account_for(before)
+
+    def _places(self, name):
+        """The array that has a value, and its places there by names."""
+        world, arrays = self.world, self.context.arrays
+        if name in ("friction", "restitution"):
+            array = world.geoms.mu if name == "friction" else world.restitution
+            still = not (array > 0.0).any() if name == "restitution" else world.surfaces.side >= 0
+            found: dict[Any, list[int]] = {}
+            for i in np.flatnonzero(~np.broadcast_to(still, array.shape)):
+                found.setdefault(frozenset(self.context.pair_links[i]), []).append(int(i))
+            return array, found
+        if name == "mass":
+            return world.tree.mass, {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
+        if name == "damping":
+            return world.tree.damping, {joint: [int(v)] for joint, v in zip(world.joint_names, world.joint_v)}
+        entries = self.scene.adhesion_pads if name == "adhesion" else self.scene.moving_surfaces
+        array = arrays.pad_on if name == "adhesion" else arrays.belt_speed
+        return array, {entry.name: [i] for i, entry in enumerate(entries)}
+
+    def _write(self, name, array, places, number):
+        if name == "mass":
+            inertia = _writable(self.world.tree.inertia)
+            inertia[places] *= number / array[places]
+        elif name == "damping":
+            self.context.joints.total[places] += number - array[places]
+        _writable(array)[places] = number
+
+    def surface_speeds(self) -> dict[str, float]:
+        """Factor on the velocity of each moving surface, by its name.
+
+        Returns
+        -------
+        dict of str to float
+
+        Examples
+        --------
+        >>> belt = mb.model.MovingSurface("belt", "ground", linear=(1.0, 0.0, 0.0), speed=0.5)
+        >>> mb.Simulator(mb.Scene(ground=mb.model.Ground(), moving_surfaces=(belt,))).surface_speeds()
+        {'belt': 0.5}
+        """
+        return dict(zip((s.name for s in self.scene.moving_surfaces), self.context.arrays.belt_speed.tolist()))
+
+
+def _writable(array):
+    """A view that may be written of an array that kernels are compiled to read alone."""
+    if array.flags.writeable:
+        return array
+    array.setflags(write=True)
+    view = array[...]
+    array.setflags(write=False)
+    return view
+
+
+def _shown(key):
+    return " and ".join(sorted(key)) if isinstance(key, frozenset) else f"'{key}'"
+
+
+def _all(places):
+    return ", ".join(map(_shown, list(places)[:20])) or "none"

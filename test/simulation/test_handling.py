@@ -1,0 +1,331 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Suction cups, moving surfaces and welds that come on and off, by statics and closed forms."""
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.core.workspace import CARRIED, CONTACTS
+from mb_contact.errors import InputError, SceneError
+from mb_contact.model.scene import AnisotropicFriction
+
+m = mb.model
+G = 9.81
+DOWN = (np.pi, 0.0, 0.0)
+MU = 0.5  #: where no material is given
+
+
+def cups(*places, force, shape="box", size=(0.1, 0.1, 0.1)):
+    """A plate of 1 kg under cups on feet of a welded frame, each pulling with ``force``."""
+    feet = tuple(
+        m.Primitive(f"foot_{i}", *(shape, size), m.Pose((x, y, 1.05)))
+        for i, (x, y) in enumerate(places)
+    )
+    pads = tuple(
+        m.AdhesionPad(f"cup_{i}", f"foot_{i}", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), force=force)
+        for i in range(len(places))
+    )
+    plate = m.Primitive("plate", "box", (0.5, 0.5, 0.1), m.Pose((0.0, 0.0, 0.95)), "free", 1.0)
+    return mb.Simulator(mb.Scene(primitives=(*feet, plate), adhesion_pads=pads))
+
+
+@pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
+def test_a_cup_holds_up_to_its_force(part, holds):
+    sim = cups((0.0, 0.0), force=G / part)
+    step = sim.step()
+    if holds:
+        assert sim.holds()["cup_0"].share == pytest.approx(part, abs=1e-9)
+    sim.step(steps=100)
+    fallen = 0.95 - sim.q[2]
+    assert fallen == pytest.approx(0.0 if holds else 0.5 * (1.0 - 1.0 / part) * G * 0.101**2, abs=1e-6)
+    assert abs(step.certificate.energy_balance) < 1e-6 and step.certificate.residual < 1e-9
+
+
+@pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
+def test_a_cup_holds_sideways_up_to_friction_of_what_its_rim_presses(part, holds):
+    sim = cups((0.0, 0.0), force=30.0)
+    sim.set_external_wrench("plate", [0.0, -0.05 * part * MU * (30.0 - G), 0.0, part * MU * (30.0 - G), 0.0, 0.0])
+    sim.step()
+    assert sim.holds()["cup_0"].slip == pytest.approx(min(part, 1.0), abs=1e-6)
+    sim.step(steps=100)
+    assert (abs(sim.v[3]) < 1e-9) == holds
+
+
+@pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
+def test_a_moment_peels_a_cup_off_over_its_edge(part, holds):
+    sim = cups((0.0, 0.0), force=30.0)
+    sim.set_external_wrench("plate", [0.0, part * (30.0 - G) * 0.05, 0.0, 0.0, 0.0, 0.0])
+    sim.step()
+    if holds:
+        assert sim.holds()["cup_0"].share == pytest.approx(1.0 - (30.0 - G) / 30.0 * (1.0 - part), abs=1e-6)
+    sim.step(steps=50)
+    assert (abs(sim.v[1]) < 1e-9) == holds
+
+
+@pytest.mark.parametrize("part, first", [(0.999, set()), (1.001, {"cup_0", "cup_1"})])
+def test_of_four_cups_those_near_the_load_go_first(part, first):
+    a, d, force = 0.2, 0.1, 50.0  # a load W at d: W (a + d) / 2 a on the two cups there, which hold 2 F
+    sim = cups((a, a), (a, -a), (-a, a), (-a, -a), force=force, shape="sphere", size=(0.05,))
+    load = part * 4.0 * force * a / (a + d) - G * (a / (a + d))  # beside the plate's weight in the middle
+    sim.set_external_wrench("plate", [0.0, load * d, 0.0, 0.0, 0.0, -load])
+    gone, steps = set(), 0
+    while not gone and steps < 400:
+        sim.step()
+        steps += 1
+        gone = {name for name, hold in sim.holds().items() if not hold.link}
+    assert gone == first
+
+
+def test_nothing_pulls_at_a_distance_unless_the_curve_says_so():
+    for curve, pull in (((), 0.0), (((0.0, 1.0), (0.02, 0.0)), 7.5)):
+        magnet = m.AdhesionPad("magnet", "beam", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), force=15.0, curve=curve)
+        beam = m.Primitive("beam", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 1.06)))
+        ball = m.Primitive("ball", "sphere", (0.1,), m.Pose((0.0, 0.0, 0.9)), "free", 1.0)
+        sim = mb.Simulator(mb.Scene(primitives=(beam, ball), adhesion_pads=(magnet,)))
+        certificate = sim.step().certificate
+        assert sim.v[5] == pytest.approx(1e-3 * (pull - G), abs=1e-12)
+        assert abs(certificate.energy_balance) < 1e-4
+
+
+@pytest.mark.parametrize("shape", ["hull", "triangles", "cylinder"])
+def test_pads_find_every_shape(shape, tmp_path):
+    import trimesh
+
+    trimesh.creation.box((0.2, 0.2, 0.1)).export(tmp_path / "slab.stl")
+    mesh = {"mesh": str(tmp_path / "slab.stl")}
+    kinds = {
+        "hull": {"shape": "mesh", **mesh}, "triangles": {"shape": "mesh", "collision_meshes": "mesh", **mesh},
+        "cylinder": {"shape": "cylinder", "size": (0.1, 0.1)},
+    }  # fmt: skip
+    beam = m.Primitive("beam", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 1.05)))
+    plate = m.Primitive("plate", pose=m.Pose((0.01, 0.02, 0.95)), base="free", mass=1.0, **kinds[shape])
+    cup = m.AdhesionPad("cup", "beam", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), pressure=2e4, area=1e-3)
+    sim = mb.Simulator(mb.Scene(primitives=(beam, plate), adhesion_pads=(cup,)))
+    sim.step()
+    hold = sim.holds()["cup"]
+    assert hold.link == "plate" and hold.force == pytest.approx(20.0)
+    assert hold.pressed == pytest.approx(20.0 - G, rel=1e-4)  # corners of single precision
+
+
+GANTRY = (
+    '<robot name="gantry"><link name="rail"/><link name="cart"><inertial><mass value="5"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="foot"><inertial>'
+    '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>'
+    '<joint name="x" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>'
+    '<limit lower="-2" upper="2" effort="1000" velocity="10"/></joint>'
+    '<joint name="z" type="prismatic"><parent link="cart"/><child link="foot"/><origin xyz="0 0 0.15"/>'
+    '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1000" velocity="10"/></joint></robot>'
+)
+
+
+def carried(acceleration):
+    """A box lifted by 0.1 m, carried 0.5 m at up to so much, set down, let go and left; its simulator."""
+    way = 0.5
+    time = np.sqrt(6.0 * way / acceleration)  # of a cubic from rest to rest
+    lift = m.Motion(joint="z", times=(0.0, 0.5, 0.5 + time, 1.0 + time), positions=(0.0, 0.1, 0.1, 0.0),
+                    interpolation="cubic")  # fmt: skip
+    go = m.Motion(joint="x", times=(0.5, 0.5 + time), positions=(0.0, way))
+    cup = m.AdhesionPad("cup", "foot", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), force=40.0)
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    scene = mb.Scene(
+        models=(m.SceneModel(GANTRY),), primitives=(box,), ground=m.Ground(), adhesion_pads=(cup,),
+        motions=(lift, go),
+    )  # fmt: skip
+    sim = mb.Simulator(scene)
+    for _ in range(round((1.0 + time) * 1000) + 2):
+        sim.step()
+    sim.set("adhesion", 0.0)
+    sim.step(steps=5)
+    return sim
+
+
+def test_a_box_is_lifted_carried_at_5_m_s2_and_set_down():
+    sim = carried(5.0)  # friction holds mu (F - m g) / m = 15 m/s^2
+    assert sim.q[2:5] == pytest.approx([0.5, 0.0, 0.05], abs=1e-5)
+    assert sim.holds()["cup"].link == ""
+    assert carried(40.0).q[2] < 0.45  # and is left behind where it is carried faster than that
+
+
+def test_a_sensor_in_the_joint_weighs_what_hangs_on_cup_or_weld():
+    cup = m.AdhesionPad("cup", "foot", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), force=40.0)
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    weld = m.Closure("weld", "box", "rail", name="grip", attached=False)
+    still = tuple(m.Motion(joint=name) for name in "xz")
+    sim = mb.Simulator(mb.Scene(
+        models=(m.SceneModel(GANTRY),), primitives=(box,), adhesion_pads=(cup,), loop_closures=(weld,), motions=still,
+    ))  # fmt: skip
+    sim.step(steps=5)
+    assert sim.joint_wrench("z")[5] == pytest.approx(2.0 * G, rel=1e-6)
+    sim.attach("box", "foot")
+    sim.set("adhesion", 0.0)
+    sim.step(steps=5)
+    assert sim.joint_wrench("z")[5] == pytest.approx(2.0 * G, rel=1e-6)
+    sim.detach("box")
+    sim.step(steps=5)
+    assert sim.joint_wrench("z")[5] == pytest.approx(1.0 * G, rel=1e-6)
+
+
+BELT = m.MovingSurface("belt", "ground", linear=(0.1, 0.0, 0.0))
+
+
+def on_belt(surface=BELT, dt=1e-3, **more):
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    return mb.Simulator(
+        mb.Scene(primitives=(box,), ground=m.Ground(), moving_surfaces=(surface,), time_step=dt, **more)
+    )
+
+
+def test_a_box_on_a_belt_goes_as_friction_says():
+    sim = on_belt(dt=2e-5)
+    sim.step(steps=2500)
+    assert sim.q[0] == pytest.approx(0.1 * sim.time - 0.1**2 / (2.0 * MU * G), abs=1e-6)
+    assert sim.v[3] == pytest.approx(0.1, abs=1e-12)
+
+
+def test_a_belt_does_the_work_of_the_box_and_of_friction():
+    sim, belt, friction = on_belt(), 0.0, 0.0
+    for _ in range(50):
+        certificate = sim.step().certificate
+        belt += sim.context.work.work_terms[CARRIED]
+        friction += sim.context.work.work_terms[CONTACTS]
+        assert certificate.pieces == 1 and certificate.energy_gained == 0.0
+        assert abs(certificate.energy_balance) < 1e-12
+    assert belt == pytest.approx(0.1**2, rel=1e-6)  # m v^2: half of it moves the box
+    assert friction == pytest.approx(-0.5 * 0.1**2, rel=2e-2)
+    assert sim.step().contacts[0]["state"] == "stick"
+
+
+@pytest.mark.parametrize("part, stays", [(0.99, True), (1.01, False)])
+def test_a_box_slips_on_a_turntable_where_it_turns_too_fast(part, stays):
+    r, rate = 0.3, np.sqrt(part * MU * G / 0.3)
+    table = m.MovingSurface("table", "ground", angular=(0.0, 0.0, 1.0), speed=rate)
+    ball = m.Primitive(
+        "box", "box", (0.02, 0.02, 0.002), m.Pose((r, 0.0, 0.001)), "free", 1.0,
+        velocity=m.Velocity((0.0, 0.0, rate), (0.0, r * rate, 0.0)),
+    )  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=m.Ground(), moving_surfaces=(table,), time_step=1e-4))
+    sim.step(steps=8000)
+    assert (np.hypot(*sim.q[:2]) < 1.01 * r) == stays
+
+
+def test_speeds_and_switches_are_part_of_the_state():
+    sim = on_belt()
+    sim.step(steps=10)
+    saved = sim.save()
+    sim.step(steps=20)
+    end = sim.q.copy()
+    sim.set("surface_speed", -1.0, of=["belt"])
+    sim.step(steps=100)
+    assert sim.q[0] < end[0]
+    sim.restore(saved)
+    sim.step(steps=20)
+    assert sim.q.tobytes() == end.tobytes() and sim.surface_speeds() == {"belt": 1.0}
+    with pytest.raises(InputError, match="'other' with a surface_speed; there are 'belt'"):
+        sim.set("surface_speed", 1.0, of=["other"])
+    sim.reset()
+    assert sim.surface_speeds() == {"belt": 1.0}
+
+
+def test_worlds_convey_and_hold_as_a_simulator_does():
+    sim = on_belt()
+    worlds = mb.worlds.Worlds(sim.scene, 3)
+    worlds.step(steps=30)
+    sim.step(steps=30)
+    assert worlds.q[1].tobytes() == sim.q.tobytes()
+    worlds.state.belt_speed[:] = [[0.0], [1.0], [-1.0]]
+    worlds.step(steps=100)
+    assert worlds.q[2, 0] < 0.0 < worlds.q[0, 0] < worlds.q[1, 0]
+    held = cups((0.0, 0.0), force=G / 0.999)
+    worlds = mb.worlds.Worlds(held.scene, 2)
+    worlds.step(steps=30)
+    held.step(steps=30)
+    assert worlds.q[1].tobytes() == held.q.tobytes()
+
+
+def test_the_sorting_line_takes_what_is_high():
+    sim = mb.Simulator("package://mb_contact/config/sorting_line.yaml")
+    sim.step(steps=3000)
+    assert sim.holds()["magnet"].link == "high" and sim.link_pose("high")[0][0] < 0.25
+    way = 0.5 * (3.0 - 0.5 / (2.0 * np.sqrt(0.8 * 0.4) * G))
+    assert sim.link_pose("low")[0] == pytest.approx([way - 0.5, 0.0, 0.825], abs=3e-3)
+
+
+def gripped(**more):
+    box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.02, 0.0, 0.5), rpy=(0.0, 0.3, 0.0)), "free", 2.0)
+    hand = m.Primitive("hand", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 1.0)))
+    weld = m.Closure("weld", "box", "hand", name="grip", attached=False, **more)
+    return mb.Simulator(mb.Scene(primitives=(box, hand), loop_closures=(weld,)))
+
+
+def test_a_body_is_attached_as_it_stands_and_let_go():
+    sim = gripped()
+    sim.step(steps=100)
+    assert sim.attachments()["grip"].attached is False and sim.v[5] == pytest.approx(-0.1 * G)
+    assert sim.attach("box", "hand") == "grip"
+    place = sim.q.copy()
+    sim.step(steps=100)
+    assert sim.q == pytest.approx(place, abs=1e-9)
+    hold = sim.attachments()["grip"]
+    assert hold.attached and hold.force == pytest.approx(2.0 * G, rel=1e-6) and hold.share == 0.0
+    with pytest.raises(InputError, match="all 1 attachments"):
+        sim.attach("box", "hand")
+    saved = sim.save()
+    assert sim.detach("grip") == ("grip",) and sim.detach("grip") == ()
+    sim.step(steps=10)
+    assert sim.v[5] == pytest.approx(-0.01 * G)
+    sim.restore(saved)
+    sim.step(steps=10)
+    assert sim.q == pytest.approx(place, abs=1e-9)
+
+
+@pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
+def test_a_weld_breaks_at_its_force_and_at_its_moment(part, holds):
+    for bound in ({"break_force": 2.0 * G / part}, {"break_torque": 3.0 / part}):
+        sim = gripped()
+        sim.attach("box", "hand", **bound)
+        sim.set_external_wrench("box", [0.0, 3.0, 0.0, 0.0, 0.0, 0.0])
+        steps = [sim.step() for _ in range(3)]
+        assert sim.attachments()["grip"].attached is holds
+        assert sum(step.certificate.released for step in steps) == (not holds)
+
+
+def test_a_free_weld_takes_any_two_links():
+    sim = gripped()
+    with pytest.raises(InputError, match="one body"):
+        sim.attach("box", "box")
+    sim.attach("box", "world" if "world" in sim.world.frames else "hand", pose=((0.0, 0.0, -0.5), (0.0, 0.0, 0.0, 1.0)))
+    sim.step(steps=200)
+    assert sim.link_pose("box")[0] == pytest.approx([0.0, 0.0, 0.5], abs=1e-6)
+
+
+def test_friction_keeps_its_direction_in_a_third_frame():
+    for frame in ("marker", None):
+        friction = AnisotropicFriction(0.0, 0.6, (1.0, 0.0, 0.0), frame=frame)
+        roller = {"roller": m.Material(anisotropic_friction=friction)}
+        disc = m.Primitive(
+            "disc", "cylinder", (0.1, 0.02), m.Pose((0.0, 0.0, 0.01)), "free", 1.0, material="roller",
+            velocity=m.Velocity((0.0, 0.0, 20.0), (1.0, 0.0, 0.0)),
+        )  # fmt: skip
+        marker = m.Primitive("marker", "sphere", (0.01,), m.Pose((0.0, 0.0, 5.0)))
+        floor = m.Primitive("floor", "box", (10.0, 10.0, 0.1), m.Pose((0.0, 0.0, -0.05)), material="plain")
+        sim = mb.Simulator(
+            mb.Scene(primitives=(disc, marker, floor), materials={**roller, "plain": m.Material(friction=0.6)})
+        )
+        sim.step(steps=100)
+        kept = sim.v[3] == pytest.approx(1.0, abs=1e-9)
+        assert kept == (frame is not None)
+
+
+@pytest.mark.parametrize("broken, match", [
+    ({"adhesion_pads": (m.AdhesionPad("cup", "nowhere", force=1.0),)}, "no link"),
+    ({"adhesion_pads": (m.AdhesionPad("cup", "ground"),)}, "force"),
+    ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, curve=((0.1, 1.0), (0.0, 0.0))),)}, "grow"),
+    ({"moving_surfaces": (BELT, BELT)}, "twice"),
+    ({"moving_surfaces": (BELT,), "integrator": "rk4"}, "integrator"),
+])  # fmt: skip
+def test_scenes_that_cannot_be_are_refused(broken, match):
+    with pytest.raises(SceneError, match=match):
+        mb.Simulator(mb.Scene(ground=m.Ground(), **broken), warm_up=False)
