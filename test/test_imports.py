@@ -52,7 +52,8 @@ ALLOWED = {
                                     "testing"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
     "__main__": {"cli"},
-    "__init__": BELOW_SIMULATION | {"lazy", "gradients", "identification", "simulation", "surfaces", "studies", "worlds"},
+    "__init__": BELOW_SIMULATION | {"lazy", "gradients", "identification", "simulation", "surfaces", "studies",
+                                    "worlds"},
 }
 
 #: library -> the only rooms or files that may import it

@@ -21,7 +21,10 @@ import pytest
 import mb_contact as mb
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
-ROOMS = ("dynamics", "errors", "gradients", "identification", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
+ROOMS = (
+    "dynamics", "errors", "gradients", "identification", "model", "simulation", "solvers", "studies", "surfaces",
+    "worlds",
+)  # fmt: skip
 UNFAILING = {"surfaces.shapes.plane"}  #: functions without arguments that could be wrong
 COUNTED = (property, classmethod, staticmethod)
 
