@@ -129,23 +129,26 @@ def test_meshes_of_robots_are_as_large_and_where_pinocchio_has_them(file):
     np.testing.assert_allclose(sorted(map(tuple, mine)), sorted(map(tuple, sizes)), atol=1e-6 + loss)
 
 
-def test_hulls_are_kept_by_content(tmp_path, monkeypatch):
+@pytest.mark.parametrize("method", ["convex_hull", "mesh"])
+def test_bodies_are_kept_by_content(tmp_path, monkeypatch, method):
     path = write_box(tmp_path / "box.stl")
-    first, = convex_bodies(path)
+    first, = convex_bodies(path, method=method)
     real = meshes_module.read_mesh
     monkeypatch.setattr(meshes_module, "read_mesh", lambda *_: pytest.fail("read again"))
-    again, = convex_bodies(path)
+    again, = convex_bodies(path, method=method)
+    assert type(again) is type(first)
     for one, other in zip(first, again):
         np.testing.assert_array_equal(one, other)
+        assert type(one) is type(other)
     kept, = (tmp_path / "hulls").iterdir()
     monkeypatch.setattr(meshes_module, "read_mesh", real)
     kept.write_bytes(b"half a file")
-    repaired, = convex_bodies(path)
+    repaired, = convex_bodies(path, method=method)
     np.testing.assert_array_equal(repaired.vertices, first.vertices)
     write_box(path, extents=(0.4, 0.2, 0.3))
-    changed, = convex_bodies(path)
+    changed, = convex_bodies(path, method=method)
     assert changed.half[0] == pytest.approx(0.2)
-    assert convex_bodies(path, (2.0, 1.0, 1.0))[0].half[0] == pytest.approx(0.4)
+    assert convex_bodies(path, (2.0, 1.0, 1.0), method)[0].half[0] == pytest.approx(0.4)
 
 
 def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path, monkeypatch):

@@ -17,13 +17,15 @@ from lxml import etree
 from mb_contact.model.shapes.deviations import deviation, is_close
 from mb_contact.model.shapes.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
 from mb_contact.model.shapes.mesh_files import read_stl, with_buffers
-from mb_contact.model.shapes.triangle_meshes import triangle_mesh
+from mb_contact.model.shapes.triangle_meshes import TriangleMesh, triangle_mesh
 
 FORMATS = ("stl", "obj", "dae", "ply", "glb", "gltf")
 LOOKS = ("library_effects", "library_images", "library_materials", "bind_material")  #: elements of a Collada file
 #: pieces at most and voxels of a convex decomposition, finer and finer; without a tolerance V-HACD's defaults
 PIECES = ((64, 400_000), (128, 800_000), (256, 1_600_000))
-RULES = f"5 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
+KINDS = Hull, TriangleMesh  #: of what is kept, which its fields tell apart
+#: what, beside the content, a kept body depends on; the first number grows where hulls or meshes are made otherwise
+RULES = f"6 {DETAIL} {FLAT}"
 
 
 def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES, tolerance=None):
@@ -61,12 +63,11 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     digest = hashlib.sha256(content)
     digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most} {tolerance}".encode())
     kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
-    bodies = _load(kept) if method != "mesh" else None
+    bodies = _load(kept)
     if bodies is None:
         vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
         bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most, tolerance)
-        if method != "mesh":
-            _keep(kept, bodies)
+        _keep(kept, bodies)
     return bodies
 
 
@@ -180,23 +181,23 @@ def _folder():
 
 
 def _load(file):
-    """The hulls of a kept file, or None if there is none that can be used."""
+    """The bodies of a kept file, or None if there is none that can be used."""
     try:
         with np.load(file, allow_pickle=False) as kept:
-            count = int(kept["count"])
-            return [_hull({name: kept[f"{name}_{i}"] for name in Hull._fields}) for i in range(count)]
+            kind = KINDS["patch_0" in kept]
+            return [kind(*(_value(kept[f"{name}_{i}"]) for name in kind._fields)) for i in range(int(kept["count"]))]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
-def _hull(arrays):
-    numbers = {name: float(arrays[name]) for name in ("loss", "gap", "excess")}
-    return Hull(**{**arrays, **numbers, "flat": bool(arrays["flat"])})
+def _value(array):
+    """A field as it was: what has no dimension is a number."""
+    return array if array.ndim else array.item()
 
 
 def _keep(file, bodies):
-    """Write hulls so that no reader sees half a file; a folder that cannot be written to is no error."""
-    arrays = {f"{name}_{i}": value for i, hull in enumerate(bodies) for name, value in hull._asdict().items()}
+    """Write bodies so that no reader sees half a file; a folder that cannot be written to is no error."""
+    arrays = {f"{name}_{i}": value for i, body in enumerate(bodies) for name, value in body._asdict().items()}
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".npz", delete=False) as draft:
