@@ -100,7 +100,7 @@ def is_walled(geoms, geom_R, geom_p, y, p, q, work):
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
     upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
-    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, work), work)
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, False, work), work)
 
 
 @kernel

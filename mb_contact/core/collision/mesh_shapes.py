@@ -36,6 +36,7 @@ from mb_contact.core.collision.mesh_tree import (
     near_triangles,
     plane_of,
     play_at,
+    put_relative,
     side_of,
 )
 from mb_contact.core.collision.point_distance import point_gap
@@ -54,7 +55,12 @@ def shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work):
     tol = TOUCHES * geoms.unit[0]
     mesh, touch, count = geoms.mesh, tol, 0
     lower, upper = box_of_shape(geoms, geom_R, geom_p, x, y, far)
-    near = near_triangles(geoms, y, lower, upper, work)
+    put_relative(geom_R, geom_p, x, y, work)
+    for k in range(3):
+        axis = body_axis(geom_R, x, k)
+        work.mesh.own[0, k] = -far - reach(geoms, geom_R, x, opposite(axis))
+        work.mesh.own[1, k] = far + reach(geoms, geom_R, x, axis)
+    near = near_triangles(geoms, y, lower, upper, True, work)
     work.mesh.query[0] += 1
     for i in range(near):
         triangle = work.mesh.near[i]
@@ -225,7 +231,7 @@ def is_inside(geoms, y, a, work):
     half, crossings = vector(geoms.size, y), 0
     a = a[0] + BESIDE * half[0], a[1] + 0.7 * BESIDE * half[1], a[2]
     top = a[0], a[1], geoms.mesh.box[geoms.mesh.first_node[y], 1, 2]
-    for i in range(near_triangles(geoms, y, a, top, work)):
+    for i in range(near_triangles(geoms, y, a, top, False, work)):
         triangle = work.mesh.near[i]
         n = vector(geoms.faces, triangle)
         height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))

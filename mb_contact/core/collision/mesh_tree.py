@@ -21,8 +21,12 @@ SHALLOW = 1e-6  #: and depth up to which sheets may, which have no inside [m]
 
 
 @kernel
-def near_triangles(geoms, y, lower, upper, work):
-    """Triangles of mesh y whose leaves meet a box in the mesh's axes, to ``work.mesh.near``; returns their number."""
+def near_triangles(geoms, y, lower, upper, turned, work):
+    """Triangles of mesh y whose leaves meet a box in the mesh's axes, to ``work.mesh.near``; returns their number.
+
+    Where ``turned``, they meet ``work.mesh.own`` too, the box in the axes of the shape that ``work.mesh.relative``
+    tells: a table is large, and as a box in the axes of a mesh that leans on it larger than all of the mesh.
+    """
     mesh, stack, near = geoms.mesh, work.mesh.stack, work.mesh.near
     box, child = mesh.box, mesh.child
     count, top = 0, 1
@@ -33,7 +37,7 @@ def near_triangles(geoms, y, lower, upper, work):
         outside = False
         for i in range(3):
             outside = outside or box[node, 0, i] > upper[i] or box[node, 1, i] < lower[i]
-        if outside:
+        if outside or (turned and _is_beside(mesh, node, work)):
             continue
         if child[node, 0] < 0:
             for k in range(child[node, 1]):
@@ -43,6 +47,20 @@ def near_triangles(geoms, y, lower, upper, work):
             stack[top], stack[top + 1] = child[node, 0], child[node, 1]
             top += 2
     return count
+
+
+@kernel
+def _is_beside(mesh, node, work):
+    """Whether the box of a node is all beside the box of a shape, seen along that shape's axes."""
+    box, m, own = mesh.box, work.mesh.relative, work.mesh.own
+    for k in range(3):
+        middle, half = 0.0, 0.0
+        for i in range(3):
+            middle += m[k, i] * (0.5 * (box[node, 0, i] + box[node, 1, i]) - m[3, i])
+            half += abs(m[k, i]) * 0.5 * (box[node, 1, i] - box[node, 0, i])
+        if middle - half > own[1, k] or middle + half < own[0, k]:
+            return True
+    return False
 
 
 @kernel

@@ -31,6 +31,7 @@ class MeshWork(NamedTuple):
     limit: Annotated[Reals, 1]  #: deepest overlap on that way [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait
     relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y
+    own: Annotated[Reals, 2, 3]  #: box around a convex shape X in its own axes, lower and upper corner [m]
     points: Annotated[Reals, "c", 4]  #: of FieldWork, in the order of their planes
     ids: Annotated[Integers, "c"]
     normals: Annotated[Reals, "c", 3]
