@@ -109,10 +109,17 @@ class Attachments:
         return (declared or free)[0]
 
     def hold(self, c, link, body, pose, bounds):
-        """Weld c between the frames of two links, at ``pose`` of ``body`` in ``link``, by default as they are."""
-        kin, a, b = self._context.kin, self.frames[body], self.frames[link]
+        """Weld c between the frames of two links, at ``pose`` of ``body`` in ``link``, by default as they are.
+
+        ``bounds`` (force, moment), where it breaks, are by default those that the scene declares.
+        """
+        kin, a, b, entry = self._context.kin, self.frames[body], self.frames[link], self.entries[c]
         if a.body == b.body:
             raise InputError(f"'{link}' and '{body}' are parts of one body, so there is nothing to attach")
+        if entry.name is not None and entry.name in (motion.closure for motion in self._context.scene.motions):
+            raise InputError(f"a motion drives attachment '{entry.name}', so it cannot be attached anew; use another")
+        declared = entry.break_force, entry.break_torque
+        bounds = [given or known or np.inf for given, known in zip(bounds, declared)]
         (R_a, p_a), (R_b, p_b) = (frame.placed(kin.R, kin.p) for frame in (a, b))
         R, p = (R_b.T @ R_a, R_b.T @ (p_a - p_b)) if pose is None else pose
         values = (a.body, b.body, a.p, a.R, b.p + b.R @ p, b.R @ R, *bounds)

@@ -184,8 +184,8 @@ class Handling:
         body: str,
         link: str,
         pose: tuple[ArrayLike, ArrayLike] | None = None,
-        break_force: float = math.inf,
-        break_torque: float = math.inf,
+        break_force: float | None = None,
+        break_torque: float | None = None,
         name: str | None = None,
     ) -> str:
         """Weld a body to a link from the next step on, by one of the scene's welds with ``attached``.
@@ -197,7 +197,8 @@ class Handling:
         pose : (position (3,) [m], quaternion x y z w (4,)), optional
             Of ``body`` in the axes of ``link``, where the weld draws it; as it is where left out.
         break_force, break_torque : float, optional
-            Force, and moment about the origin of ``body``, from which on it breaks [N, N m].
+            Force, and moment about the origin of ``body``, from which on it breaks [N, N m]; by default those that the
+            scene gives the weld.
         name : str, optional
             Which weld; by default the one that the scene declares for both, or a free one.
 
@@ -229,7 +230,7 @@ class Handling:
         for what in (body, link):
             as_choice(what, held.frames, "link")
         bounds = [
-            x if x == math.inf else as_positive(x, key)
+            x if x is None or x == math.inf else as_positive(x, key)
             for key, x in (("break_force", break_force), ("break_torque", break_torque))
         ]
         place = None if pose is None else _placed(pose)

@@ -347,6 +347,27 @@ def test_a_free_weld_takes_any_two_links():
     assert sim.link_pose("box")[0] == pytest.approx([0.0, 0.0, 0.5], abs=1e-6)
 
 
+def test_a_weld_breaks_where_the_scene_says_unless_told_otherwise():
+    for bound, holds in ((None, False), (np.inf, True), (100.0, True)):
+        sim = gripped(break_force=5.0)
+        sim.attach("box", "hand", break_force=bound)
+        sim.step(steps=2)
+        assert sim.attachments()["grip"].attached is holds
+
+
+def test_a_weld_that_a_motion_drives_is_not_attached_anew():
+    box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 0.5)), "free", 2.0)
+    weld = m.Closure("weld", "box", "world", name="grip", attached=True)
+    lift = m.Motion(closure="grip", times=(0.0, 1.0), displacements=((0.0, 0.0, 0.0), (0.0, 0.0, 0.2)))
+    sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,), motions=(lift,)))
+    sim.step(steps=500)
+    assert sim.q[2] == pytest.approx(0.6, abs=1e-6) and sim.detach("grip") == ("grip",)
+    with pytest.raises(InputError, match="a motion drives"):
+        sim.attach("box", "world")
+    sim.step(steps=10)
+    assert not sim.attachments()["grip"].attached and sim.v[5] == pytest.approx(0.3 - 0.01 * G, rel=1e-3)
+
+
 def test_attachments_tell_the_links_that_were_asked_for():
     boxes = tuple(m.Primitive(name, "box", (0.1,) * 3, m.Pose((0.0, 0.0, z)), base, 1.0 if base == "free" else None)
                   for name, z, base in (("box", 0.5, "free"), ("hand", 1.0, "weld"), ("shelf", 2.0, "weld")))
@@ -390,6 +411,7 @@ def test_friction_keeps_its_direction_in_a_third_frame():
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground"),)}, "force"),
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, curve=((0.1, 1.0), (0.0, 0.0))),)}, "grow"),
     ({"moving_surfaces": (BELT, BELT)}, "twice"),
+    ({"loop_closures": (m.Closure("weld", "ground", "world", attached=False),) * 2}, "its own name"),
     ({"moving_surfaces": (m.MovingSurface("belt", "rail"),), "models": (m.SceneModel(GANTRY),)}, "has no shape"),
     ({"moving_surfaces": (BELT,), "integrator": "rk4"}, "integrator"),
 ])  # fmt: skip
