@@ -146,15 +146,19 @@ class Attachments:
         return self._context.arrays.loop[first : first + 6]
 
     def carry_over(self, old):
-        """Welds that ``old`` has too go on as it has them, where both bodies are here."""
+        """Welds that ``old`` has too go on as it has them; those whose links are not all here hold nothing."""
         names, bodies = self._context.couplings.closure_names, self._context.world.body_names
         for i in old.entries:
             name, others = old._context.couplings.closure_names[i], old._context.world.body_names
-            ends = [old._own[f"body_{side}"][i] for side in "ab"]
+            if name not in names or names.index(name) not in self.entries:
+                continue
+            c, ends = names.index(name), [old._own[side][i] for side in WELD[:2]]
             found = [WORLD if k == WORLD else bodies.index(others[k]) if others[k] in bodies else None for k in ends]
-            if name in names and names.index(name) in self.entries and None not in found:
-                for array in WELD[2:]:
-                    self._own[array][names.index(name)] = old._own[array][i]
-                for side, k in zip("ab", found):
-                    self._own[f"body_{side}"][names.index(name)] = k
-                self._know(names.index(name), old.joined(i))
+            if None in found or not self.frames.keys() >= set(old.joined(i)):
+                self._context.arrays.released[c] = OFF
+                continue
+            for array in WELD[2:]:
+                self._own[array][c] = old._own[array][i]
+            for side, k in zip(WELD[:2], found):
+                self._own[side][c] = k
+            self._know(c, old.joined(i))

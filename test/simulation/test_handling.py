@@ -368,6 +368,26 @@ def test_a_weld_that_a_motion_drives_is_not_attached_anew():
     assert not sim.attachments()["grip"].attached and sim.v[5] == pytest.approx(0.3 - 0.01 * G, rel=1e-3)
 
 
+@pytest.mark.parametrize("base", ["free", "weld"])
+def test_what_goes_is_let_go(base):
+    box, hand, other = (
+        m.Primitive(name, "box", (0.1,) * 3, m.Pose((0.0, 0.0, z)), kind, 1.0 if kind == "free" else None)
+        for name, z, kind in (("box", 0.5, "free"), ("hand", 1.0, "weld"), ("other", 2.0, base))
+    )
+    weld = m.Closure("weld", "box", "hand", name="grip", attached=False)
+    sim = mb.Simulator(mb.Scene(primitives=(other, box, hand), loop_closures=(weld,), gravity=(0.0, 0.0, 0.0)))
+    sim.step()
+    sim.attach("box", "other")
+    sim.step()
+    assert sim.rebuilt(mb.Scene(primitives=(box, hand, other), loop_closures=(weld,))).attachments()["grip"][:3] == (
+        "other", "box", True,
+    )  # fmt: skip
+    left = sim.rebuilt(mb.Scene(primitives=(box, hand), loop_closures=(weld,)))
+    left.set("gravity", (0.0, 0.0, -G))
+    left.step(steps=10)
+    assert not left.attachments()["grip"].attached and left.v[5] == pytest.approx(-0.01 * G)
+
+
 def test_attachments_tell_the_links_that_were_asked_for():
     boxes = tuple(m.Primitive(name, "box", (0.1,) * 3, m.Pose((0.0, 0.0, z)), base, 1.0 if base == "free" else None)
                   for name, z, base in (("box", 0.5, "free"), ("hand", 1.0, "weld"), ("shelf", 2.0, "weld")))
