@@ -73,10 +73,15 @@ class Attachments:
         """
         frames = self._placed(c)
         for known, names in reversed(self._known[c]):
-            if known == frames:
+            if known == frames or self._is_driven(c):  # whose second frame moves, but whose links stay
                 return names
         bodies = (int(self._own[side][c]) for side in WELD[:2])
         return tuple("world" if k == WORLD else self._context.world.body_names[k] for k in bodies)
+
+    def _is_driven(self, c):
+        """Whether a motion drives weld c."""
+        name = self._context.couplings.closure_names[c]
+        return name in (motion.closure for motion in self._context.scene.motions)
 
     def forget(self):
         """The welds are again those that the scene declares."""
@@ -116,8 +121,9 @@ class Attachments:
         kin, a, b, entry = self._context.kin, self.frames[body], self.frames[link], self.entries[c]
         if a.body == b.body:
             raise InputError(f"'{link}' and '{body}' are parts of one body, so there is nothing to attach")
-        if entry.name is not None and entry.name in (motion.closure for motion in self._context.scene.motions):
-            raise InputError(f"a motion drives attachment '{entry.name}', so it cannot be attached anew; use another")
+        if self._is_driven(c):
+            name = self._context.couplings.closure_names[c]
+            raise InputError(f"a motion drives attachment '{name}', so it cannot be attached anew; use another")
         declared = entry.break_force, entry.break_torque
         bounds = [given or known or np.inf for given, known in zip(bounds, declared)]
         (R_a, p_a), (R_b, p_b) = (frame.placed(kin.R, kin.p) for frame in (a, b))

@@ -357,11 +357,13 @@ def test_a_weld_breaks_where_the_scene_says_unless_told_otherwise():
 
 def test_a_weld_that_a_motion_drives_is_not_attached_anew():
     box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 0.5)), "free", 2.0)
-    weld = m.Closure("weld", "box", "world", name="grip", attached=True)
+    hand = m.Primitive("hand", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 2.0)))
+    weld = m.Closure("weld", "box", "hand", name="grip", attached=True)
     lift = m.Motion(closure="grip", times=(0.0, 1.0), displacements=((0.0, 0.0, 0.0), (0.0, 0.0, 0.2)))
-    sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,), motions=(lift,)))
+    sim = mb.Simulator(mb.Scene(primitives=(box, hand), loop_closures=(weld,), motions=(lift,)))
     sim.step(steps=500)
-    assert sim.q[2] == pytest.approx(0.6, abs=1e-6) and sim.detach("grip") == ("grip",)
+    assert sim.q[2] == pytest.approx(0.6, abs=1e-6) and sim.attachments()["grip"][:2] == ("hand", "box")
+    assert sim.detach("grip") == ("grip",)
     with pytest.raises(InputError, match="a motion drives"):
         sim.attach("box", "world")
     sim.step(steps=10)
