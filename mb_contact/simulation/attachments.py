@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.checks import as_choice
 from mb_contact.errors import InputError
+from mb_contact.model.model import Frame
 from mb_contact.record import read_only
 from mb_contact.types import CLOSURE_ROWS, WORLD
 
@@ -43,12 +44,17 @@ class Attachments:
             array[...] = getattr(closures, name)
         self.closures = closures._replace(**{name: read_only(array) for name, array in self._own.items()})
         entries, names = context.scene.loop_closures, context.couplings.closure_names
+        self.frames = {"world": Frame(WORLD, np.eye(3), np.zeros(3)), **context.world.frames}
         self.entries = {}  #: by the number of a closure
+        #: of each, frames and the links that these are of, body and holder: as declared, and as last attached
+        self._known = {}
         for entry, name in zip(entries, context.world.couplings.closure_names[-len(entries) :]):
             if entry.switched:
-                self.entries[names.index(name)] = entry
+                c = names.index(name)
+                self.entries[c] = entry
+                self._known[c] = [(self._placed(c), (entry.link_a, entry.link_b))]
                 if entry.attached is False:
-                    context.arrays.released[names.index(name)] = OFF
+                    context.arrays.released[c] = OFF
 
     @property
     def names(self):
@@ -59,13 +65,36 @@ class Attachments:
         """Whether weld c holds."""
         return self._context.arrays.released[c] == 0
 
-    def body_name(self, c, side):
-        """Name of the body on one side of weld c: its declared link's, as long as that is on this body."""
-        entry, body = self.entries[c], int(self._own[f"body_{side}"][c])
-        frame = self._context.world.frames.get(getattr(entry, f"link_{side}"))
-        if (WORLD if frame is None else frame.body) == body:
-            return getattr(entry, f"link_{side}")
-        return "world" if body == WORLD else self._context.world.body_names[body]
+    def joined(self, c):
+        """Names of the links that weld c joins, body and holder, of which a body may have several.
+
+        The state has bodies and frames alone: where a state was restored whose frames are not the known ones, the
+        names are those of the bodies.
+        """
+        frames = self._placed(c)
+        for known, names in reversed(self._known[c]):
+            if known == frames or self._is_driven(c):  # whose second frame moves, but whose links stay
+                return names
+        bodies = (int(self._own[side][c]) for side in WELD[:2])
+        return tuple("world" if k == WORLD else self._context.world.body_names[k] for k in bodies)
+
+    def _is_driven(self, c):
+        """Whether a motion drives weld c."""
+        name = self._context.couplings.closure_names[c]
+        return name in (motion.closure for motion in self._context.scene.motions)
+
+    def forget(self):
+        """The welds are again those that the scene declares."""
+        for known in self._known.values():
+            del known[1:]
+
+    def _placed(self, c):
+        """What tells the links of weld c: bodies and frames."""
+        return [self._own[name][c].tolist() for name in WELD[:6]]
+
+    def _know(self, c, names):
+        """Weld c now joins the links ``names``."""
+        self._known[c][1:] = [(self._placed(c), names)]
 
     def choose(self, link, body, name):
         """Number of the weld for a link and a body: that of the name, one that is declared for both, or a free one."""
@@ -85,16 +114,24 @@ class Attachments:
         return (declared or free)[0]
 
     def hold(self, c, link, body, pose, bounds):
-        """Weld c between the frames of two links, at ``pose`` of the second in the first, by default as they are."""
-        context, frames = self._context, self._context.world.frames
-        a, b = frames[link], frames[body]
+        """Weld c between the frames of two links, at ``pose`` of ``body`` in ``link``, by default as they are.
+
+        ``bounds`` (force, moment), where it breaks, are by default those that the scene declares.
+        """
+        kin, a, b, entry = self._context.kin, self.frames[body], self.frames[link], self.entries[c]
         if a.body == b.body:
             raise InputError(f"'{link}' and '{body}' are parts of one body, so there is nothing to attach")
-        (R_a, p_a), (R_b, p_b) = (frame.placed(context.kin.R, context.kin.p) for frame in (a, b))
-        R, p = (R_a.T @ R_b, R_a.T @ (p_b - p_a)) if pose is None else pose
-        values = (a.body, b.body, a.p + a.R @ p, a.R @ R, b.p, b.R, *bounds)
-        for array, value in zip(self._own.values(), (*values[:3], values[3], *values[4:])):
+        if self._is_driven(c):
+            name = self._context.couplings.closure_names[c]
+            raise InputError(f"a motion drives attachment '{name}', so it cannot be attached anew; use another")
+        declared = entry.break_force, entry.break_torque
+        bounds = [given or known or np.inf for given, known in zip(bounds, declared)]
+        (R_a, p_a), (R_b, p_b) = (frame.placed(kin.R, kin.p) for frame in (a, b))
+        R, p = (R_b.T @ R_a, R_b.T @ (p_a - p_b)) if pose is None else pose
+        values = (a.body, b.body, a.p, a.R, b.p + b.R @ p, b.R @ R, *bounds)
+        for array, value in zip(self._own.values(), values):
             array[c] = value
+        self._know(c, (body, link))
         self._switch(c, 0)
 
     def let_go(self, c):
@@ -115,14 +152,19 @@ class Attachments:
         return self._context.arrays.loop[first : first + 6]
 
     def carry_over(self, old):
-        """Welds that ``old`` has too go on as it has them, where both bodies are here."""
+        """Welds that ``old`` has too go on as it has them; those whose links are not all here hold nothing."""
         names, bodies = self._context.couplings.closure_names, self._context.world.body_names
         for i in old.entries:
             name, others = old._context.couplings.closure_names[i], old._context.world.body_names
-            ends = [old._own[f"body_{side}"][i] for side in "ab"]
+            if name not in names or names.index(name) not in self.entries:
+                continue
+            c, ends = names.index(name), [old._own[side][i] for side in WELD[:2]]
             found = [WORLD if k == WORLD else bodies.index(others[k]) if others[k] in bodies else None for k in ends]
-            if name in names and names.index(name) in self.entries and None not in found:
-                for array in WELD[2:]:
-                    self._own[array][names.index(name)] = old._own[array][i]
-                for side, k in zip("ab", found):
-                    self._own[f"body_{side}"][names.index(name)] = k
+            if None in found or not self.frames.keys() >= set(old.joined(i)):
+                self._context.arrays.released[c] = OFF
+                continue
+            for array in WELD[2:]:
+                self._own[array][c] = old._own[array][i]
+            for side, k in zip(WELD[:2], found):
+                self._own[side][c] = k
+            self._know(c, old.joined(i))

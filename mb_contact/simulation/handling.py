@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_choice, as_positive, as_vector
+from mb_contact.checks import as_choice, as_positive, as_vector, shorten
 from mb_contact.core.declare import allocate
 from mb_contact.core.workspace import Belts, Pads
 from mb_contact.errors import InputError
@@ -18,16 +18,19 @@ from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.attachments import Attachment
 from mb_contact.types import WORLD
 
+SPREAD = 1e-6  #: part of their distance from the middle of a pad by which points of a rim differ
+
 
 class Hold(NamedTuple):
     """What a pad holds, as of the last step.
 
-    ``share`` is the part of its force that the load takes: with F the pull, R what the rim presses, e how far the
-    centre of that pressure is from the pad's middle and h how far the rim reaches there, 1 - R (1 - e / h) / F.  At 1
-    the pad peels off.  ``slip`` is the part of friction's bound, at 1 it shears.
+    ``share`` is the part of the force that the load takes: with F the pull of all pads between both bodies, R what the
+    rim presses, e how far the centre of that pressure is from the middle of the pads and h how far the rim reaches
+    there, 1 - R (1 - e / h) / F; without e / h where the rim is a point.  At 1 the body peels off.  ``slip`` is the
+    part of friction's bound, at 1 it shears.  Links of the world count as bodies of their own.
     """
 
-    link: str  #: that it holds; empty for none
+    link: str  #: that it holds, of several the one that it pulls most; empty for none
     force: float  #: with which it pulls [N]
     pressed: float  #: sum of the normal forces between both links [N]
     share: float
@@ -62,6 +65,9 @@ def make_belts(context):
     entries, world, speed = context.scene.moving_surfaces, context.world, context.arrays.belt_speed
     speed[:] = [entry.speed for entry in entries]
     links = [entry.link for entry in entries]
+    for i, link in enumerate(links):
+        message = f"'{link}' has no shape whose surface could move; name a link with collision geometry"
+        context.scene.refuse_if(link not in world.geometry_links, f"moving_surfaces[{i}].link", message)
     frames = [world.frames[link] for link in links]
     of = [links.index(link) if link in links else -1 for link in world.geometry_links] if entries else []
 
@@ -96,6 +102,25 @@ def pad_wrenches(context):
     return found
 
 
+def _placed(pose):
+    """(R, p) of a position and a quaternion."""
+    try:
+        position, quaternion = pose
+    except (TypeError, ValueError):
+        raise InputError(f"pose must be a position (3,) and a quaternion (4,), got {shorten(repr(pose))}") from None
+    return quat_to_matrix(as_vector(quaternion, 4, "quaternion")), as_vector(position, 3, "position")
+
+
+def _off_centre(arms, r):
+    """How far the centre of pressures r is from the middle, as a part of how far ``arms`` (c, 3) reach there.
+
+    Zero where they reach along no way at all, as the one point of a ball, on which nothing tilts.
+    """
+    centre = r @ arms / r.sum()
+    along = arms @ centre
+    return min(float(centre @ centre / along.max()), 1.0) if np.ptp(along) > SPREAD * along.max() else 0.0
+
+
 class Handling:
     """The part of a Simulator that attaches, holds and conveys."""
 
@@ -125,41 +150,42 @@ class Handling:
         return {pad.name: self._hold(i) for i, pad in enumerate(self.scene.adhesion_pads)}
 
     def _hold(self, i):
-        context, pads, geoms = self.context, self.context.pads, self.world.geoms
-        spots = slice(int(pads.first[i]), int(pads.first[i + 1]))
-        force = float(pads.pull[spots].sum())
-        met = pads.meets[spots][pads.pull[spots] > 0.0]
-        if context.last is None or not len(met):
+        context, pads, links = self.context, self.context.pads, self.world.geometry_links
+        own = slice(int(pads.first[i]), int(pads.first[i + 1]))
+        most = own.start + int(pads.pull[own].argmax())
+        if context.last is None or not pads.pull[most] > 0.0:
             return Hold("", 0.0, 0.0, 0.0, 0.0)
-        other, body, dt = int(geoms.body[met[0]]), int(pads.body[i]), context.last.dt
-        count = int(context.contacts.count[0])
-        sides = geoms.body[geoms.pairs[context.contacts.pair[:count]]]
-        mine = np.flatnonzero((np.sort(sides, axis=1) == sorted((body, other))).all(axis=1))
-        r = context.solution.r[: 3 * count].reshape(-1, 3)[mine] / dt
-        link, pressed = self.world.geometry_links[met[0]], float(r[:, 0].sum())
+        link, force, ends = links[pads.meets[most]], float(pads.pull[own].sum()), self._pulled(most)
+        beside = [s for s in np.flatnonzero(pads.pull > 0.0) if set(self._pulled(s)) == set(ends)]
+        a, b = (np.array([end in pair for pair in zip(links, self.world.geoms.body.tolist())]) for end in ends)
+        one, other = self.world.geoms.pairs[context.contacts.pair[: int(context.contacts.count[0])]].T
+        mine = np.flatnonzero((a[one] & b[other]) | (b[one] & a[other]))
+        impulse, normal = context.work.contact_impulse[mine], context.contacts.normal[mine]
+        r = np.einsum("ij,ij->i", impulse, normal)
+        pressed = float(r.sum()) / context.last.dt
         if pressed <= 0.0:
             return Hold(link, force, 0.0, 1.0, 1.0)
-        arms = context.contacts.point[mine] - pads.place[spots].mean(axis=0)
-        centre = r[:, 0] @ arms / pressed
-        e = float(np.linalg.norm(centre))
-        far = float((arms @ centre).max()) / e if e > 0.0 else 1.0
-        share = 1.0 - pressed / force * (1.0 - min(e / far, 1.0))
-        bound = context.friction.mu[mine].max(axis=1) @ r[:, 0]
-        slip = float(np.linalg.norm(context.work.contact_impulse[mine].sum(axis=0) / dt @ self._across(mine)))
+        pull = pads.pull[beside]
+        arms = context.contacts.point[mine] - pull @ pads.place[beside] / pull.sum()
+        share = 1.0 - pressed / float(pull.sum()) * (1.0 - _off_centre(arms, r))
+        bound = float(context.friction.mu[mine].max(axis=1) @ r)
+        slip = float(np.linalg.norm((impulse - r[:, None] * normal).sum(axis=0)))
         return Hold(link, force, pressed, share, slip / bound if bound > 0.0 else 1.0)
 
-    def _across(self, contacts):
-        """Projection (3, 3) across the first contact's normal."""
-        n = self.context.contacts.normal[contacts[0]]
-        return np.eye(3) - np.outer(n, n)
+    def _pulled(self, s):
+        """What point s of a pad pulls together: two bodies, or links where they are the world's and have shapes."""
+        world, pads = self.world, self.context.pads
+        i, g = int(np.searchsorted(pads.first, s, side="right")) - 1, int(pads.meets[s])
+        ends = ((self.scene.adhesion_pads[i].link, pads.body[i]), (world.geometry_links[g], world.geoms.body[g]))
+        return [link if k == WORLD and link in world.geometry_links else int(k) for link, k in ends]
 
     def attach(
         self,
         body: str,
         link: str,
         pose: tuple[ArrayLike, ArrayLike] | None = None,
-        break_force: float = math.inf,
-        break_torque: float = math.inf,
+        break_force: float | None = None,
+        break_torque: float | None = None,
         name: str | None = None,
     ) -> str:
         """Weld a body to a link from the next step on, by one of the scene's welds with ``attached``.
@@ -167,11 +193,12 @@ class Handling:
         Parameters
         ----------
         body, link : str
-            Links of robots or objects.
+            Links of robots or objects; ``world`` is one too.
         pose : (position (3,) [m], quaternion x y z w (4,)), optional
             Of ``body`` in the axes of ``link``, where the weld draws it; as it is where left out.
         break_force, break_torque : float, optional
-            Force, and moment about the origin of ``body``, from which on it breaks [N, N m].
+            Force, and moment about the origin of ``body``, from which on it breaks [N, N m]; by default those that the
+            scene gives the weld.
         name : str, optional
             Which weld; by default the one that the scene declares for both, or a free one.
 
@@ -201,14 +228,12 @@ class Handling:
         """
         held = self._attachments()
         for what in (body, link):
-            as_choice(what, self.world.frames, "link")
+            as_choice(what, held.frames, "link")
         bounds = [
-            x if x == math.inf else as_positive(x, key)
+            x if x is None or x == math.inf else as_positive(x, key)
             for key, x in (("break_force", break_force), ("break_torque", break_torque))
         ]
-        place = None if pose is None else (
-            quat_to_matrix(as_vector(pose[1], 4, "quaternion")), as_vector(pose[0], 3, "position")
-        )  # fmt: skip
+        place = None if pose is None else _placed(pose)
         c = held.choose(link, body, name)
         held.hold(c, link, body, place, bounds)
         return str(self.context.couplings.closure_names[c])
@@ -219,7 +244,7 @@ class Handling:
         Parameters
         ----------
         name : str
-            A weld, or a body that welds hold.
+            A weld, or a link that welds join.
 
         Returns
         -------
@@ -240,9 +265,9 @@ class Handling:
         (('grip',), ())
         """
         held, names = self._attachments(), self.context.couplings.closure_names
-        as_choice(name, [*held.names, *self.world.frames], "attachment or link")
+        as_choice(name, [*held.names, *held.frames], "attachment or link")
         of = [c for c in held.entries if held.is_on(c)]
-        gone = [c for c in of if name in (names[c], held.body_name(c, "a"), held.body_name(c, "b"))]
+        gone = [c for c in of if name in (names[c], *held.joined(c))]
         for c in gone:
             held.let_go(c)
         return tuple(names[c] for c in gone)
@@ -260,7 +285,7 @@ class Handling:
         >>> weld = mb.model.Closure("weld", "box", "world", name="grip", attached=True)
         >>> sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,)))
         >>> _ = sim.step()
-        >>> sim.attachments()["grip"].body, round(sim.attachments()["grip"].force, 6)
+        >>> sim.attachments()["grip"].link, round(sim.attachments()["grip"].force, 6)
         ('world', 19.62)
         """
         held = self.context.attachments
@@ -272,8 +297,8 @@ class Handling:
         impulse, last, closures = held.impulse(c), self.context.last, held.closures
         load = np.linalg.norm(impulse.reshape(2, 3), axis=1) / (1.0 if last is None else last.dt)
         share = max(load[1] / closures.break_force[c], load[0] / closures.break_torque[c])
-        ends = held.body_name(c, "a"), held.body_name(c, "b")
-        return Attachment(*ends, bool(held.is_on(c)), float(load[1]), float(load[0]), float(share))
+        body, link = held.joined(c)
+        return Attachment(link, body, bool(held.is_on(c)), float(load[1]), float(load[0]), float(share))
 
     def _attachments(self):
         if self.context.attachments is None:

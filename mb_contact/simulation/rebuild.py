@@ -71,10 +71,10 @@ def carry_over(old, new):
         named = [[entry.name for entry in getattr(context.scene, key)] for context in (source, target)]
         for i, j in rows_of(*named):
             getattr(target.arrays, name)[j] = getattr(source.arrays, name)[i]
-    if source.attachments is not None and target.attachments is not None:
-        target.attachments.carry_over(source.attachments)
     new.forget()
     _carry_memory(source, target, [(a.v, b.v) for a, b in common])
+    if source.attachments is not None and target.attachments is not None:
+        target.attachments.carry_over(source.attachments)
     both = target.motions is not None and source.motions is not None
     if target.motions is not None:
         target.motions.place(new.time)

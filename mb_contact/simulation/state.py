@@ -116,6 +116,8 @@ class SimulationState:
         context.q[:] = q
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
         context.wrenches.act, context.last = True, None
+        if context.attachments is not None:
+            context.attachments.forget()
         self.refresh()
 
     def set(self, q, v):

@@ -3,20 +3,19 @@
 
 """Values of the scene that change while a simulation runs."""
 
-import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_choice, as_vector
+from mb_contact.checks import LARGEST, as_choice, as_shape, shorten
 from mb_contact.errors import InputError
 
 #: least and largest value
 RANGES = {
-    "mass": (0.0, math.inf), "friction": (0.0, math.inf), "restitution": (0.0, 1.0), "damping": (0.0, math.inf),
-    "adhesion": (0.0, 1.0), "surface_speed": (-math.inf, math.inf),
+    "mass": (1.0 / LARGEST, LARGEST), "friction": (0.0, LARGEST), "restitution": (0.0, 1.0), "damping": (0.0, LARGEST),
+    "adhesion": (0.0, 1.0), "surface_speed": (-LARGEST, LARGEST),
 }  # fmt: skip
 
 
@@ -66,14 +65,10 @@ class Values:
         array, places = self._places(name)
         if not places:
             raise InputError(f"the scene has nothing whose {name} can be set")
-        wanted = [frozenset(x) if isinstance(x, (tuple, list)) else x for x in (places if of is None else of)]
-        for key in wanted:
-            if key not in places:
-                raise InputError(f"there is no {_shown(key)} with a {name}; there are {_all(places)}")
-        numbers = np.asarray(values, dtype=np.float64)
-        numbers = as_vector(np.full(len(wanted), numbers) if numbers.ndim == 0 else numbers, len(wanted), name)
+        wanted = _keys(places if of is None else of, places, name)
+        numbers = as_shape(values, (len(wanted),), name)
         low, high = RANGES[name]
-        if ((numbers < low) | (numbers > high) | ((numbers == 0.0) & (name == "mass"))).any():
+        if ((numbers < low) | (numbers > high)).any():
             raise InputError(f"{name} must be from {low:g} to {high:g}, got {numbers.min():g} to {numbers.max():g}")
         before = self._state.energy()
         for key, number in zip(wanted, numbers):
@@ -131,6 +126,20 @@ def _writable(array):
     view = array[...]
     array.setflags(write=False)
     return view
+
+
+def _keys(of, places, name):
+    """Names, and sets of names, that ``of`` lists, each of which has a place."""
+    try:
+        keys = [frozenset(x) if isinstance(x, (tuple, list)) else x for x in of]
+        unknown = [key for key in keys if key not in places]
+    except TypeError:  # nothing that can be listed, or no names
+        unknown = None
+    if unknown is None or isinstance(of, str):
+        raise InputError(f"of must be a list of names, or of pairs of names of links, got {shorten(repr(of))}")
+    if unknown:
+        raise InputError(f"there is no {_shown(unknown[0])} with a {name}; there are {_all(places)}")
+    return keys
 
 
 def _shown(key):

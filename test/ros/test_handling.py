@@ -54,6 +54,17 @@ def test_each_handle_does_what_it_says_and_a_recording_again(sim, name, message,
     assert keys == ["hold/cup", "attachment/grip"]
 
 
+def test_a_weld_to_the_world_is_attached_by_its_topic():
+    box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    weld = m.Closure("weld", "box", "world", name="grip", attached=False, break_force=5.0)
+    sim = mb.Simulator(mb.Scene(primitives=(box,), loop_closures=(weld,)))
+    (handle,) = [handle for handle in handles(sim.scene) if handle.name == "attachments/grip/attach"]
+    act(sim, *handle.does(SimpleNamespace()))
+    assert sim.attachments()["grip"][:3] == ("world", "box", True)
+    sim.step()
+    assert not sim.attachments()["grip"].attached
+
+
 def test_a_message_that_names_no_two_links_is_refused(sim):
     (handle,) = [handle for handle in handles(sim.scene) if handle.name == "attach"]
     with pytest.raises(InputError, match="a body and a link"):

@@ -46,7 +46,7 @@ def test_a_cup_holds_up_to_its_force(part, holds):
 @pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
 def test_a_cup_holds_sideways_up_to_friction_of_what_its_rim_presses(part, holds):
     sim = cups((0.0, 0.0), force=30.0)
-    sim.set_external_wrench("plate", [0.0, -0.05 * part * MU * (30.0 - G), 0.0, part * MU * (30.0 - G), 0.0, 0.0])
+    sim.set_external_wrench("plate", [0.0, 0.05 * part * MU * (30.0 - G), 0.0, part * MU * (30.0 - G), 0.0, 0.0])
     sim.step()
     assert sim.holds()["cup_0"].slip == pytest.approx(min(part, 1.0), abs=1e-6)
     sim.step(steps=100)
@@ -76,6 +76,28 @@ def test_of_four_cups_those_near_the_load_go_first(part, first):
         steps += 1
         gone = {name for name, hold in sim.holds().items() if not hold.link}
     assert gone == first
+
+
+def test_pads_between_two_bodies_share_one_rim():
+    foot = m.Primitive("foot", "box", (0.4, 0.1, 0.1), m.Pose((0.0, 0.0, 1.05)))
+    other = m.Primitive("other", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.2, 0.85)))  # holds a corner up
+    plate = m.Primitive("plate", "box", (0.5, 0.5, 0.1), m.Pose((0.0, 0.0, 0.95)), "free", 1.0)
+    pads = tuple(m.AdhesionPad(f"cup_{x}", "foot", m.Pose((x, 0.0, -0.05), rpy=DOWN), force=10.0) for x in (-0.1, 0.1))
+    sim = mb.Simulator(mb.Scene(primitives=(foot, plate, other), adhesion_pads=pads))
+    sim.set_external_wrench("plate", [0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    sim.step()
+    for hold in sim.holds().values():
+        assert hold.share == pytest.approx(1.0 - hold.pressed / 20.0, abs=1e-2) and hold.pressed < 20.0 - 0.5 * G
+
+
+def test_the_point_of_a_ball_has_no_edge_to_peel_over():
+    beam = m.Primitive("beam", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 1.05)))
+    ball = m.Primitive("ball", "sphere", (0.1,), m.Pose((0.0, 0.0, 0.89)), "free", 1.0)
+    magnet = m.AdhesionPad("magnet", "beam", m.Pose((0.0, 0.0, -0.05), rpy=DOWN), force=60.0,
+                           curve=((0.0, 1.0), (0.02, 0.3)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(beam, ball), adhesion_pads=(magnet,)))
+    sim.step(steps=200)
+    assert sim.holds()["magnet"].share == pytest.approx(G / 60.0)
 
 
 def test_nothing_pulls_at_a_distance_unless_the_curve_says_so():
@@ -168,6 +190,21 @@ def test_a_sensor_in_the_joint_weighs_what_hangs_on_cup_or_weld():
     assert sim.joint_wrench("z")[5] == pytest.approx(1.0 * G, rel=1e-6)
 
 
+def test_a_sensor_in_a_fixed_joint_weighs_what_is_welded_to_the_link_behind():
+    tool = (
+        '<link name="tool"><inertial><mass value="0.5"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        '</inertial></link><joint name="wrist" type="fixed"><parent link="foot"/><child link="tool"/></joint></robot>'
+    )
+    robot = m.SceneModel(GANTRY.replace("</robot>", tool))
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 2.0)), "free", 1.0)
+    weld = m.Closure("weld", "box", "rail", name="grip", attached=False)
+    still = tuple(m.Motion(joint=name) for name in "xz")
+    sim = mb.Simulator(mb.Scene(models=(robot,), primitives=(box,), loop_closures=(weld,), motions=still))
+    sim.attach("box", "tool")
+    sim.step(steps=3)
+    assert sim.joint_wrench("wrist")[5] == pytest.approx(1.5 * G, rel=1e-6)
+
+
 BELT = m.MovingSurface("belt", "ground", linear=(0.1, 0.0, 0.0))
 
 
@@ -225,6 +262,12 @@ def test_speeds_and_switches_are_part_of_the_state():
     assert sim.q.tobytes() == end.tobytes() and sim.surface_speeds() == {"belt": 1.0}
     with pytest.raises(InputError, match="'other' with a surface_speed; there are 'belt'"):
         sim.set("surface_speed", 1.0, of=["other"])
+    for of in ("belt", 3, [{}]):
+        with pytest.raises(InputError, match="of must be a list of names"):
+            sim.set("surface_speed", 2.0, of=of)
+    for value in ("x", {}, 1j, 1e200, np.nan, [1.0, 2.0]):
+        with pytest.raises(InputError, match="surface_speed"):
+            sim.set("surface_speed", value)
     sim.reset()
     assert sim.surface_speeds() == {"belt": 1.0}
 
@@ -296,9 +339,75 @@ def test_a_free_weld_takes_any_two_links():
     sim = gripped()
     with pytest.raises(InputError, match="one body"):
         sim.attach("box", "box")
-    sim.attach("box", "world" if "world" in sim.world.frames else "hand", pose=((0.0, 0.0, -0.5), (0.0, 0.0, 0.0, 1.0)))
+    for pose in (1, ((0.0, 0.0, 0.0),), {"position": 1.0}):
+        with pytest.raises(InputError, match="pose must be"):
+            sim.attach("box", "hand", pose)
+    sim.attach("box", "world", pose=((0.0, 0.0, 0.5), (0.0, 0.0, 0.0, 1.0)))
     sim.step(steps=200)
     assert sim.link_pose("box")[0] == pytest.approx([0.0, 0.0, 0.5], abs=1e-6)
+
+
+def test_a_weld_breaks_where_the_scene_says_unless_told_otherwise():
+    for bound, holds in ((None, False), (np.inf, True), (100.0, True)):
+        sim = gripped(break_force=5.0)
+        sim.attach("box", "hand", break_force=bound)
+        sim.step(steps=2)
+        assert sim.attachments()["grip"].attached is holds
+
+
+def test_a_weld_that_a_motion_drives_is_not_attached_anew():
+    box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 0.5)), "free", 2.0)
+    hand = m.Primitive("hand", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 2.0)))
+    weld = m.Closure("weld", "box", "hand", name="grip", attached=True)
+    lift = m.Motion(closure="grip", times=(0.0, 1.0), displacements=((0.0, 0.0, 0.0), (0.0, 0.0, 0.2)))
+    sim = mb.Simulator(mb.Scene(primitives=(box, hand), loop_closures=(weld,), motions=(lift,)))
+    sim.step(steps=500)
+    assert sim.q[2] == pytest.approx(0.6, abs=1e-6) and sim.attachments()["grip"][:2] == ("hand", "box")
+    assert sim.detach("grip") == ("grip",)
+    with pytest.raises(InputError, match="a motion drives"):
+        sim.attach("box", "world")
+    sim.step(steps=10)
+    assert not sim.attachments()["grip"].attached and sim.v[5] == pytest.approx(0.3 - 0.01 * G, rel=1e-3)
+
+
+@pytest.mark.parametrize("base", ["free", "weld"])
+def test_what_goes_is_let_go(base):
+    box, hand, other = (
+        m.Primitive(name, "box", (0.1,) * 3, m.Pose((0.0, 0.0, z)), kind, 1.0 if kind == "free" else None)
+        for name, z, kind in (("box", 0.5, "free"), ("hand", 1.0, "weld"), ("other", 2.0, base))
+    )
+    weld = m.Closure("weld", "box", "hand", name="grip", attached=False)
+    sim = mb.Simulator(mb.Scene(primitives=(other, box, hand), loop_closures=(weld,), gravity=(0.0, 0.0, 0.0)))
+    sim.step()
+    sim.attach("box", "other")
+    sim.step()
+    assert sim.rebuilt(mb.Scene(primitives=(box, hand, other), loop_closures=(weld,))).attachments()["grip"][:3] == (
+        "other", "box", True,
+    )  # fmt: skip
+    left = sim.rebuilt(mb.Scene(primitives=(box, hand), loop_closures=(weld,)))
+    left.set("gravity", (0.0, 0.0, -G))
+    left.step(steps=10)
+    assert not left.attachments()["grip"].attached and left.v[5] == pytest.approx(-0.01 * G)
+
+
+def test_attachments_tell_the_links_that_were_asked_for():
+    boxes = tuple(m.Primitive(name, "box", (0.1,) * 3, m.Pose((0.0, 0.0, z)), base, 1.0 if base == "free" else None)
+                  for name, z, base in (("box", 0.5, "free"), ("hand", 1.0, "weld"), ("shelf", 2.0, "weld")))
+    weld = m.Closure("weld", "box", "hand", name="grip", attached=True)
+    sim = mb.Simulator(mb.Scene(primitives=boxes, loop_closures=(weld,)))
+    assert sim.attachments()["grip"][:2] == ("hand", "box")
+    sim.detach("hand")
+    sim.step(steps=10)
+    sim.attach("box", "shelf")
+    saved = sim.save()
+    assert sim.attachments()["grip"][:2] == ("shelf", "box") and sim.detach("hand") == ()
+    sim.detach("shelf")
+    sim.step(steps=10)
+    sim.attach("box", "hand")
+    sim.restore(saved)
+    assert sim.attachments()["grip"][:2] == ("world", "box")  # the state has bodies, not links
+    sim.reset()
+    assert sim.attachments()["grip"][:2] == ("hand", "box") and sim.detach("hand") == ("grip",)
 
 
 def test_friction_keeps_its_direction_in_a_third_frame():
@@ -324,6 +433,8 @@ def test_friction_keeps_its_direction_in_a_third_frame():
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground"),)}, "force"),
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, curve=((0.1, 1.0), (0.0, 0.0))),)}, "grow"),
     ({"moving_surfaces": (BELT, BELT)}, "twice"),
+    ({"loop_closures": (m.Closure("weld", "ground", "world", attached=False),) * 2}, "its own name"),
+    ({"moving_surfaces": (m.MovingSurface("belt", "rail"),), "models": (m.SceneModel(GANTRY),)}, "has no shape"),
     ({"moving_surfaces": (BELT,), "integrator": "rk4"}, "integrator"),
 ])  # fmt: skip
 def test_scenes_that_cannot_be_are_refused(broken, match):

@@ -132,7 +132,7 @@ def _friction_rules(scene: Scene) -> Iterator[Rule]:
 
 
 def _handling_rules(scene: Scene) -> Iterator[Rule]:
-    """Pads and surfaces have names of their own, curves grow, a link has one surface motion."""
+    """Pads, surfaces and welds have names of their own, curves grow, a link has one surface motion."""
     for key in ("adhesion_pads", "moving_surfaces"):
         names = [entry.name for entry in getattr(scene, key)]
         for i, name in enumerate(names):
@@ -142,6 +142,10 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         yield gaps != sorted(set(gaps)), f"adhesion_pads[{i}].curve", "its gaps do not grow"
         yield any(part > 1.0 for _, part in pad.curve), f"adhesion_pads[{i}].curve", "a part of the force is above 1"
         yield not pad.points, f"adhesion_pads[{i}].points", "has no points; give one at least"
+    names = [closure.name or f"{closure.link_a}_{closure.link_b}" for closure in scene.loop_closures]
+    for i, closure in enumerate(scene.loop_closures):
+        message = f"'{names[i]}' is used twice; give a weld that comes on and off its own name"
+        yield closure.switched and names.count(names[i]) > 1, f"loop_closures[{i}].name", message
     links = [entry.link for entry in scene.moving_surfaces]
     for i, link in enumerate(links):
         yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"

@@ -140,7 +140,7 @@ class JointWrenches:
     def follow(self, attachments):
         """Take the links that welds of Attachments join now."""
         for c in attachments.entries:
-            self._ends[c] = tuple(attachments.body_name(c, side) for side in "ab")
+            self._ends[c] = attachments.joined(c)
 
     def _in_link(self, link, total):
         """A wrench about the origin of a link's body, world axes, in the link's axes about its origin."""
