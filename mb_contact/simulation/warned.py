@@ -15,13 +15,14 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations
-from mb_contact.types import JOINT_PRISMATIC, SHAPE_PLANE, WORLD
+from mb_contact.types import JOINT_PRISMATIC, SHAPE_MESH, SHAPE_PLANE, WORLD
 
 LONG = 20.0  #: a body that moves and is longer is meant in millimetres, more likely [m]
 EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
 TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
 DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
 BEND = 0.05  #: by which gravity may bend a servo [rad, m]
+TRIANGLES = 5000  #: of a mesh that is touched as it is; scans have more, and flat ones touch with hundreds at once
 
 
 def scene_warnings(scene: Scene, world: World) -> list[str]:
@@ -37,10 +38,10 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
     -------
     list of str
         What reading the files gave; overlaps at the start; lengths like millimetres, angles like degrees, masses that
-        nothing of that size has; servos that gravity bends, joints whose effort limit is below what gravity asks for;
-        objects below which there is nothing; visuals that cannot be drawn.
+        nothing of that size has; meshes of very many triangles; servos that gravity bends, joints whose effort limit is
+        below what gravity asks for; objects below which there is nothing; visuals that cannot be drawn.
     """
-    parts = (_overlaps, _angles, _sizes, _servos, _falling)
+    parts = (_overlaps, _angles, _sizes, _fine_meshes, _servos, _falling)
     return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
 
 
@@ -120,6 +121,16 @@ def _sizes(scene, world):
             if not DENSITIES[0] <= density <= DENSITIES[1]:
                 told.add(link)
                 yield f"'{link}' has {density:.2g} kg/m^3 in its box; masses are in kg and lengths in m"
+
+
+def _fine_meshes(scene, world):
+    """Bodies that are touched as more triangles than steps are quick with."""
+    counts = np.diff(world.geoms.first_face)
+    for g in np.flatnonzero((world.geoms.kind == SHAPE_MESH) & (counts > TRIANGLES)).tolist():
+        yield (
+            f"'{world.geometry_links[g]}' is its {counts[g]:,} triangles, with which steps are slow where it is "
+            "touched; fewer triangles, or collision_meshes: convex_hull or convex_pieces, are quicker"
+        )
 
 
 def _servos(scene, world):
