@@ -47,8 +47,8 @@ GAP = 0.05  #: between objects [m]
 NOTES = {
     "models": "The robot. joints: where it begins. actuators: position servos, whose gains come of what each joint\n"
               "moves and carries there; kind: effort leaves a joint to your controller.",
-    "primitives": "mass: guessed from the volume at 300 kg/m^3, set your own. An object is its convex hull where that is\n"
-                  "near, else its triangles; collision_meshes: convex_hull is quicker, convex_pieces between both.",
+    "primitives": "mass: guessed from the volume at 300 kg/m^3, set your own. An object is its hull where that\n"
+                  "is near, else its triangles; collision_meshes: convex_hull is quicker, convex_pieces nearer.",
     "materials": "friction is that of two equal materials; of two others it is the geometric mean.",
     "collision_filters": "These links overlap wherever the robot goes, by their hulls.",
     "sensors": "image.colour: true brings colours; docs/sensors.md has all sensors.",
