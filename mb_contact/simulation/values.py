@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_choice, as_vector
+from mb_contact.checks import as_choice, as_vector, nearest_first
 from mb_contact.errors import InputError
 
 #: least and largest value
@@ -69,7 +69,8 @@ class Values:
         wanted = [frozenset(x) if isinstance(x, (tuple, list)) else x for x in (places if of is None else of)]
         for key in wanted:
             if key not in places:
-                raise InputError(f"there is no {_shown(key)} with a {name}; there are {_all(places)}")
+                others = nearest_first(_shown(key), map(_shown, places))
+                raise InputError(f"there is no {_shown(key)} with a {name}; there are {others}")
         numbers = np.asarray(values, dtype=np.float64)
         numbers = as_vector(np.full(len(wanted), numbers) if numbers.ndim == 0 else numbers, len(wanted), name)
         low, high = RANGES[name]
@@ -135,7 +136,3 @@ def _writable(array):
 
 def _shown(key):
     return " and ".join(sorted(key)) if isinstance(key, frozenset) else f"'{key}'"
-
-
-def _all(places):
-    return ", ".join(map(_shown, list(places)[:20])) or "none"
