@@ -19,7 +19,7 @@ from quick import need, options_of
 
 need("gymnasium")
 
-from mb_contact.gym import TASKS, WorldsEnv  # noqa: E402
+from mb_contact.gym import TASKS, Efforts, WorldsEnv  # noqa: E402
 from mb_contact.gym.tasks import STEPS  # noqa: E402
 
 
@@ -29,7 +29,8 @@ def measure(task, count, actions, rounds):
     env.reset(seed=0)
     chosen = rng.uniform(-1.0, 1.0, (actions, *env.action_space.shape))
     saved, best = env.worlds.save(), [np.inf, np.inf]
-    calls = env.step, lambda action: env.worlds.step(env.efforts(action), STEPS)
+    actor = Efforts(env.task.scale).on(env.worlds)
+    calls = env.step, lambda action: env.worlds.step(actor.efforts(env.worlds, action, None), STEPS)
     for _ in range(rounds + 1):  # the first one warms up
         for side, call in enumerate(calls):
             env.worlds.restore(saved)

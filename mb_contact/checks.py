@@ -5,7 +5,8 @@
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from difflib import SequenceMatcher
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,3 +156,28 @@ def _require_finite(array, name):
 def shorten(text: str, most: int = 60) -> str:
     """Return ``text`` for a log line: what came in from outside may be megabytes long."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def nearest_first(wanted: str, names: Iterable[str], most: int = 6) -> str:
+    """Names that there are, those first that look most like one that there is not.
+
+    Parameters
+    ----------
+    wanted : str
+    names : iterable of str
+    most : int
+        How many are told.
+
+    Returns
+    -------
+    str
+        ``none`` where there are none.
+    """
+    alike = SequenceMatcher(b=wanted.lower())
+
+    def other(name):
+        alike.set_seq1(name.lower())
+        return -alike.ratio()
+
+    found = sorted(names, key=other)
+    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "") or "none"

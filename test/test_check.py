@@ -191,7 +191,8 @@ def frame(tmp_path):
     sides = [trimesh.creation.box((0.02, 0.1, 0.1)), trimesh.creation.box((0.02, 0.1, 0.1))]
     sides[0].apply_translation((-0.1, 0, 0.05)), sides[1].apply_translation((0.1, 0, 0.05))
     trimesh.util.concatenate([trimesh.creation.box((0.22, 0.1, 0.02)), *sides]).export(tmp_path / "u.stl")
-    body = mb.model.Primitive("u", "mesh", base="free", mass=1.0, mesh=str(tmp_path / "u.stl"))
+    hull = {"mesh": str(tmp_path / "u.stl"), "collision_meshes": "convex_hull"}
+    body = mb.model.Primitive("u", "mesh", base="free", mass=1.0, **hull)
     return mb.Scene(primitives=(body,), ground=GROUND)
 
 

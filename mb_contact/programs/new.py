@@ -46,8 +46,8 @@ GAP = 0.05  #: between objects [m]
 NOTES = {
     "models": "The robot. joints: where it begins. actuators: position servos, whose gains come of what each joint\n"
               "moves and carries there; kind: effort leaves a joint to your controller.",
-    "primitives": "mass: guessed from the volume at 300 kg/m^3, set your own. An object is its convex hull;\n"
-                  "collision_meshes: mesh takes the triangles of its file, for cups and rings.",
+    "primitives": "mass: guessed from the volume at 300 kg/m^3, set your own. An object is its hull where that\n"
+                  "is near, else its triangles; collision_meshes: convex_hull is quicker.",
     "materials": "friction is that of two equal materials; of two others it is the geometric mean.",
     "collision_filters": "These links overlap wherever the robot goes, by their hulls.",
     "sensors": "image.colour: true brings colours; docs/sensors.md has all sensors.",
@@ -167,15 +167,15 @@ def _objects(wanted, folders, reach, top):
             continue
         body, width = _mesh_object(path, name, address)
         y += 0.5 * width if y else 0.0
-        x, _, z = body.pose.position
-        pose = Pose((_rounded(place + x), _rounded(y), z + top))
+        dx, dy, z = body.pose.position
+        pose = Pose((_rounded(place + dx), _rounded(y + dy), z + top))
         primitives.append(replace(body, pose=pose))
         y += 0.5 * width + GAP
     return models, primitives
 
 
 def _mesh_object(path, name, address):
-    """Primitive of a mesh whose lowest point is at height 0, and its width [m]."""
+    """Primitive of a mesh whose box stands in the middle of z = 0, and its width [m]."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -189,11 +189,13 @@ def _mesh_object(path, name, address):
     except QhullError:
         volume = 0.0
     mass = float(np.clip(DENSITY * volume, *MASSES))
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    x, y, _ = -0.5 * (low + high)
     body = Primitive(
-        name, "mesh", pose=Pose((0.0, 0.0, float(-vertices[:, 2].min()))), base="free", mass=_rounded(mass),
+        name, "mesh", pose=Pose((float(x), float(y), float(-low[2]))), base="free", mass=_rounded(mass),
         mesh=address, scale=(scale,) * 3, material="grip",
     )  # fmt: skip
-    return body, float(np.ptp(vertices[:, 1]))
+    return body, float(high[1] - low[1])
 
 
 # --- start, servos, camera --------------------------------------------------------------------------

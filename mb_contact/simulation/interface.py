@@ -196,7 +196,10 @@ class SceneSimulator(AnySimulator, Protocol):
     def set(self, name: str, values: ArrayLike, of: Any = None) -> None:
         """Change values of the scene, by name, of some of its parts."""
 
-    def attach(self, body: str, link: str, **more: Any) -> str:
+    def attach(
+        self, body: str, link: str, pose: tuple[ArrayLike, ArrayLike] | None = None, break_force: float | None = None,
+        break_torque: float | None = None, name: str | None = None,
+    ) -> str:  # fmt: skip
         """Weld a body to a link."""
 
     def detach(self, name: str) -> tuple[str, ...]:

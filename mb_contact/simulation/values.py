@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import LARGEST, as_choice, as_shape, shorten
+from mb_contact.checks import LARGEST, as_choice, as_shape, nearest_first, shorten
 from mb_contact.errors import InputError
 
 #: least and largest value
@@ -138,13 +138,10 @@ def _keys(of, places, name):
     if unknown is None or isinstance(of, str):
         raise InputError(f"of must be a list of names, or of pairs of names of links, got {shorten(repr(of))}")
     if unknown:
-        raise InputError(f"there is no {_shown(unknown[0])} with a {name}; there are {_all(places)}")
+        others = nearest_first(_shown(unknown[0]), map(_shown, places))
+        raise InputError(f"there is no {_shown(unknown[0])} with a {name}; there are {others}")
     return keys
 
 
 def _shown(key):
     return " and ".join(sorted(key)) if isinstance(key, frozenset) else f"'{key}'"
-
-
-def _all(places):
-    return ", ".join(map(_shown, list(places)[:20])) or "none"

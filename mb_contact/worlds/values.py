@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import nearest_first
 from mb_contact.core.declare import allocate
 from mb_contact.core.worlds.store import Values, make_values_handle
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
@@ -204,7 +205,7 @@ class OwnValues:
         wanted = list(parts) if of is None else [_key(x) for x in of]
         for key in wanted:
             if key not in parts:
-                shown = ", ".join(map(_shown, list(parts)[:20])) or "none"
+                shown = nearest_first(_shown(key), map(_shown, parts))
                 raise InputError(f"there is no {_shown(key)} with a {name}; there are {shown}")
         return [parts[key] for key in wanted]
 

@@ -73,6 +73,20 @@ def test_arm_gripper_table_and_objects(tmp_path, monkeypatch, capsys):
     assert replace(mb.load_scene(tmp_path / "again.yaml"), path=scene.path) == scene
 
 
+def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):
+    import trimesh
+
+    ring = trimesh.creation.torus(0.06, 0.015, major_sections=52, minor_sections=52)
+    ring.apply_translation((0.3, 0.2, 0.1))  # as scans are, anywhere in their own axes
+    ring.export(tmp_path / "ring.stl")
+    (tmp_path / "hand.urdf").write_text(HAND)
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf", "--object", "ring.stl", "--object", "ring.stl") == 0
+    scene = mb.load_scene("cell/scene.yaml")
+    assert mb.build_world(scene).warnings == ()  # rings are open
+    middles = np.array([body.pose.position for body in scene.primitives]) + [0.3, 0.2, 0.1]
+    assert np.allclose(middles[:, 1], [0.0, 0.2], atol=1e-3) and np.allclose(middles[:, 2], 0.015, atol=1e-6)
+
+
 def test_a_robot_with_legs(tmp_path, monkeypatch):
     assert new(tmp_path, monkeypatch, "--robot", "package://mb_contact/urdf/quadruped.urdf", "--free") == 0
     scene = mb.load_scene("cell/scene.yaml")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.checks import nearest_first
 from mb_contact.core.workspace import CARRIED, CONTACTS
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.scene import AnisotropicFriction
@@ -440,3 +441,15 @@ def test_friction_keeps_its_direction_in_a_third_frame():
 def test_scenes_that_cannot_be_are_refused(broken, match):
     with pytest.raises(SceneError, match=match):
         mb.Simulator(mb.Scene(ground=m.Ground(), **broken), warm_up=False)
+
+
+def test_names_that_are_not_there_are_told_the_nearest_first():
+    assert nearest_first("Bottle and hand", ["a and b", "floor and hand", "MustardBottle and hand"], most=2) == (
+        "MustardBottle and hand, floor and hand and 1 more"
+    )
+    assert nearest_first("x", []) == "none"
+    sim = cups((0.0, 0.0), force=30.0)
+    with pytest.raises(InputError, match="no 'plat' with a mass; there are 'plate'"):
+        sim.set("mass", 2.0, of=["plat"])
+    with pytest.raises(InputError, match="no foot_1 and plate with a friction; there are foot_0 and plate"):
+        sim.set("friction", 0.2, of=[("plate", "foot_1")])

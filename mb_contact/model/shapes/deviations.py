@@ -68,10 +68,11 @@ def told(bodies, tolerance=None):
     if gap <= (max(NOTABLE, PART * size) if tolerance is None else tolerance):
         return None
     what = "its convex hull is" if len(bodies) == 1 else f"its {len(bodies)} convex pieces are"
+    nearer = ", convex_pieces comes nearer" if len(bodies) == 1 else ""
     wanted = "" if tolerance is None else f", more than the {1000.0 * tolerance:g} mm asked for"
     return (
         f"{what} up to {1000.0 * gap:.1f} mm from the mesh{wanted} (volume {1e6 * bodies[0].excess:+.3g} cm^3); "
-        "collision_meshes: mesh takes its triangles"
+        f"collision_meshes: mesh takes its triangles{nearer}"
     )
 
 
