@@ -14,8 +14,8 @@ import pytest
 from paths import BENCHMARKS, ROOT
 
 PAGES = ROOT / "docs" / "measurements"
-#: pages of programs that write them themselves
-OTHERS = {"index", "by_hand", "fidelity", "menagerie", "urdf_files"}
+#: pages of programs that write them themselves, or that need files of other repositories
+OTHERS = {"index", "by_hand", "fidelity", "menagerie", "objects", "urdf_files"}
 
 
 @pytest.fixture(scope="module")
