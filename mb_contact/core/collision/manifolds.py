@@ -65,7 +65,7 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
         sign = 1.0
         if y_comes_first(kind, size, x, y):
             x, y, sign = y, x, -1.0
-        for c in range(3):  # at a moment of the way (``mesh_meeting.py``) the points of that moment count
+        for c in range(3):  # at a moment of the way (``feature_meeting.py``) the points of that moment count
             work.turn[c] = travel[x, 4 + c] - travel[y, 4 + c] if work.mesh.query[1] == 0 else 0.0
         if kind[y] >= SHAPE_HEIGHT_FIELD:
             if kind[y] == SHAPE_MESH:

@@ -6,7 +6,7 @@
 As with a height field: the shape's points on a plane count where they are over its triangles, a ridge where the shape
 and the ridge, seen along it, are farthest apart in a direction between the sides' normals, a peak where no neighbour
 rises above it.  Normals point from the mesh to the shape.  Ridges and peaks count where they touch: who will meet them
-is found where the step ends (``core/step/mesh_meeting.py``).
+is found where the step ends (``core/step/feature_meeting.py``).
 """
 
 import math

@@ -21,7 +21,7 @@ and is with the solution, is questioned:
        on each body at its own point.
 
 Patches of a height field have a rule of their own: their rows always stand.  So have meshes, and hulls on half-spaces
-(``mesh_meeting.py``).
+(``feature_meeting.py``).
 """
 
 from mb_contact.core.collision.meeting import (
@@ -41,7 +41,7 @@ from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
-from mb_contact.core.step.mesh_meeting import review_features
+from mb_contact.core.step.feature_meeting import review_features
 from mb_contact.core.step.need import (
     ASKED_FIRST,
     ASKS,

@@ -102,7 +102,7 @@ def _meets(h, pair):
                 if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
                     _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
-            if min(geoms.kind[x], geoms.kind[y]) == SHAPE_PLANE or max(geoms.kind[x], geoms.kind[y]) == SHAPE_PLANE:
+            if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
                 motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
             else:
                 _go_back(h, pair, k / looks, worst, 2.0 * far)
