@@ -48,8 +48,6 @@ class Participant:
     domain : int
     confined : bool
         Whether to stay on this machine: then nothing but loopback reaches the ports.
-    met : callable
-        Called when a client comes, before its first request.
 
     Raises
     ------
@@ -57,8 +55,7 @@ class Participant:
         No port is free.
     """
 
-    def __init__(self, domain: int, confined: bool, met: Callable[[], Any]) -> None:
-        self._met = met
+    def __init__(self, domain: int, confined: bool) -> None:
         self._prefix = b"\0\0" + os.urandom(10)
         self._confined, self._closed = confined, False
         self._services: list[Any] = []
@@ -233,7 +230,6 @@ class Participant:
         inner, outer = service.ends
         if is_writer and meant == [inner.topic, inner.type]:
             peer.writers.setdefault(entity, []).append(service)
-            self._met()
             self._ask(peer, entity, inner.id)
         if not is_writer and meant == [outer.topic, outer.type]:
             out = peer.outgoing.setdefault((entity, outer.id), Outgoing(entity, outer.id))
@@ -382,7 +378,10 @@ class Participant:
 def join(domain: int, selected: str, logger: Any) -> Participant | None:
     """The :class:`Participant` of a node in this range of discovery; None with OFF, or where no port is free."""
     try:
-        return None if selected == "OFF" else Participant(domain, selected != "SUBNET", met=dds_raw.hush)
+        participant = None if selected == "OFF" else Participant(domain, selected != "SUBNET")
     except CommunicationError as error:
         logger.warning(str(error))
         return None
+    if participant is not None:
+        dds_raw.hush()  # from now on: Cyclone's readers may hear a request before the participant meets its sender
+    return participant
