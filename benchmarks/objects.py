@@ -1,12 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh files of objects: each falls on the ground, as its triangles and as its hull, and on the one before it.
+"""Mesh files of objects: each falls on the ground, as its triangles and as its hull, on a box and on the one before it.
 
     python benchmarks/objects.py [FOLDER ...] [--seconds 1] [--height 0.25] [--mass 0.3]
 
 Every STL, OBJ, Collada, PLY and GLB file of the folders is an object of its own; without a folder it is a bowl and a
-cup made by code.  "on another" drops it, as its triangles, on the object before it, which lies on the ground.
+cup made by code.  "hull on box" drops its hull on a box, "on another" itself, as its triangles, on the object before
+it, which lies on the ground.
 
 "deepest" is the deepest penetration at the start of a step; steps with a residual above 1e-10 sqrt(N s m/s) are
 unsolved; "gained" is the largest rise of energy in a step that stays in the motion, over the energy of the fall.
@@ -32,6 +33,7 @@ from mb_contact.model.shapes.meshes import mesh_content, read_mesh
 KINDS = (".stl", ".obj", ".dae", ".ply", ".glb")
 TOO_DEEP = 1e-4  #: of bodies that are triangles [m]
 TILT = (0.3, 0.2, 0.1)  #: roll, pitch, yaw of what falls [rad]
+TABLE = mb.model.Primitive("table", "box", (1.0, 1.0, 0.1), base="weld", pose=mb.model.Pose((0.0, 0.0, 0.05)))
 HEAD = f"{'object':22}{'triangles':>10}{'as':>13}{'built s':>9}{'steps':>7}{'unsolved':>9}{'deepest':>9}{'gained':>9}"
 
 
@@ -83,6 +85,7 @@ def objects(files, options):
     for path in files:
         count = len(read_mesh(mesh_content(path), path.suffix.lower()[1:])[1])
         runs = [(kind, [body(path, "object", options.height, options, kind)]) for kind in ("mesh", "convex_hull")]
+        runs.append(("hull on box", [TABLE, body(path, "object", 0.1 + options.height, options, "convex_hull")]))
         if below is not None:
             lying = body(below, "below", 0.15, options, "mesh", (0.0, 0.0, 0.0))
             runs.append(("on another", [lying, body(path, "object", 0.15 + options.height, options, "mesh")]))

@@ -163,14 +163,14 @@ class Meshes(NamedTuple):
     peak: np.ndarray  #: int64 (peaks,), vertices
     first_beside: np.ndarray  #: int64 (peaks + 1,), neighbours of each peak
     beside: np.ndarray  #: int64 (.,), vertices
-    border: np.ndarray  #: int64 (faces, 3), ridge along each edge of a triangle, -1 where there is none
+    border: np.ndarray  #: int64 (faces, 9), ridge along each edge, and two at each corner that bound its plane; or -1
 
 
 def no_meshes():
     """Meshes of a world that has none."""
     none, whole = np.zeros(0, dtype=np.int64), {}
     whole.update(box=np.zeros((0, 2, 3)), child=none.reshape(0, 2), ridge=none.reshape(0, 2))
-    whole.update(sides=np.zeros((0, 4, 3)), border=none.reshape(0, 3))
+    whole.update(sides=np.zeros((0, 4, 3)), border=none.reshape(0, 9))
     made = Meshes(**{name: whole.get(name, none) for name in Meshes._fields})
     for array in made:
         array.setflags(write=False)

@@ -36,7 +36,6 @@ from mb_contact.types import (
     JOINT_FLOATING,
     SHAPE_CONVEX,
     SHAPE_MESH,
-    SHAPE_PLANE,
     SYSTEM_TOO_SMALL,
     TOO_MANY_CONTACTS,
     Contacts,
@@ -149,7 +148,7 @@ class StepContext:
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
         kinds = set(world.geoms.kind)
-        looks = SHAPE_MESH in kinds or {SHAPE_CONVEX, SHAPE_PLANE} <= kinds
+        looks = SHAPE_MESH in kinds or (SHAPE_CONVEX in kinds and not flows)
         self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows, float(looks)])
         self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors

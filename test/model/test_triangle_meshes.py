@@ -57,6 +57,24 @@ def test_a_cavity_is_one_however_it_is_wound(wind):
     assert body.volume == pytest.approx(made(shells).volume, rel=1e-12) and 3.5e-4 < body.volume < 3.6e-4
 
 
+def test_parts_that_overlap_are_solid_however_they_are_wound():
+    """As a key's bit in its shaft, and a ward behind its plate: none of them is inside of the other."""
+    shaft, bit = box(), 0.5 * box() + (0.5, 0.1, 0.2)
+    body = made(np.concatenate([shaft, bit[:, ::-1]]))
+    assert body.volume == pytest.approx(made(shaft).volume + made(bit).volume)
+
+
+def test_a_corner_knows_where_its_plane_ends():
+    """Also where the edges at it are those of other triangles: half of those at the corners of a ring's wall."""
+    body = made(ring(0.01, 0.02, 0.03, 8))
+    edges, corners = body.border[:, :3], body.border[:, 3:].reshape(-1, 3, 2)
+    for k in range(3):
+        for ridge in (edges[:, k], edges[:, k - 1]):
+            own = (ridge[:, None] == corners[:, k]).any(axis=1)
+            assert own[ridge >= 0].all()
+    assert (corners[..., 0] >= 0).all() and (edges < 0).any()
+
+
 def test_a_sheet_has_every_triangle_twice():
     x, y = np.meshgrid([-1.0, 1.0], [-2.0, 2.0])
     sheet = made(sheet_of(np.stack([x, y, np.zeros((2, 2))], axis=2)))

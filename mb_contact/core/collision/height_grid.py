@@ -4,7 +4,7 @@
 """The grid of a height field: which cells a shape is over, which patch a point, and the list of contact points."""
 
 from mb_contact.core.collision.manifold_normals import ALIKE
-from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, opposite, place, reach
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import between, put_vector, vector, vector_dot, vector_sum
@@ -148,7 +148,7 @@ def reduce_field_points(work, count, tol):
                 work.ids[size] = m
                 group[m] = -2  # left out
                 size += 1
-        size = reduce_points(work.points, work.ids, size, vector(normals, k), work.turn, tol)
+        size = reduce_points(work.points, work.ids, size, vector(normals, k), work.turn, tol, ALL)
         for m in range(size):
             group[work.ids[m]] = k
     kept = 0

@@ -9,6 +9,7 @@ called A, so either order gives the same points and mirrored normals.
 
 import numpy as np
 
+from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.height_field import field_manifold
 from mb_contact.core.collision.manifold_clip import set_region
 from mb_contact.core.collision.manifold_faces import face_points
@@ -78,7 +79,8 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
         elif kind[y] == SHAPE_PLANE or witness[i, 3] <= reach[i]:
             n = vector_sum(ZERO, sign, vector(witness, i))
             found, n = pair_manifold(geoms, geom_R, geom_p, x, y, n, witness[i, 3], reach[i], tol, work)
-            found = reduce_points(points, ids, found, n, work.turn, tol)
+            way = relative_way(travel, x, y) + tol
+            found = reduce_points(points, ids, found, n, work.turn, tol, way)
             for j in range(found):
                 status = max(status, append(contacts, row, points, ids[j], j, sign, n))
     return status

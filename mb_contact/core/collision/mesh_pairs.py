@@ -178,8 +178,18 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
         at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
     if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
         return count
+    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    for k in range(3):  # at a corner the plane may end along edges of other triangles
+        if gap < -touch and edges[k] <= touch and edges[(k + 2) % 3] <= touch:
+            corner = mesh_point(geoms, geom_R, geom_p, y, corner_of(geoms, y, triangle, k))
+            d = vector_sum(vector_sum(p, -gap, n), -1.0, corner)
+            for j in range(2):
+                ridge = geoms.mesh.border[triangle, 3 + 2 * k + j]
+                if ridge >= 0 and vector_dot(d, d) <= 16.0 * touch * touch and _leaves_beside(
+                    geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+                ):
+                    return count
     if at_border:
-        way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
         for k in range(3):
             ridge = geoms.mesh.border[triangle, k]
             if edges[k] <= touch and ridge >= 0 and _leaves_beside(

@@ -6,7 +6,7 @@
 import math
 
 from mb_contact.core.arrays import copy
-from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
 from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import kernel
@@ -43,7 +43,7 @@ def reduce_mesh_points(work, count, tol):
                 work.ids[size] = m
                 group[m] = k
                 size += 1
-        size = reduce_points(work.points, work.ids, size, n, work.turn, tol)
+        size = reduce_points(work.points, work.ids, size, n, work.turn, tol, ALL)
         if kept > 0 and _are_equal(n, vector(sorted_.normals, kept - 1)):
             n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
         for m in range(size):

@@ -24,7 +24,7 @@ from mb_contact.core.collision.height_ridges import (
 )
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
-from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points, unit_of
 from mb_contact.core.collision.mesh_tree import (
     TOUCHES,
@@ -282,7 +282,7 @@ def lowest_points(work, count, tol):
             for c in range(4):
                 work.points[k, c] = field.points[count - size + k, c]
             work.ids[k] = field.ids[count - size + k]
-        size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), work.turn, tol)
+        size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), work.turn, tol, ALL)
         count -= min(count, work.points.shape[0])
         for k in range(size):
             for c in range(4):

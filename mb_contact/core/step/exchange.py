@@ -4,8 +4,9 @@
 """The contacts of a step, exchanged for those that the verdicts on its pairs ask for (``by_need.py``)."""
 
 from mb_contact.core.arrays import fill
+from mb_contact.core.collision.mesh_tree import SHALLOW
 from mb_contact.core.constraints.contact import copy_contact, normal_velocity
-from mb_contact.core.handle import TIED, UNIT_SPEED
+from mb_contact.core.handle import DT, TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.need import (
@@ -13,11 +14,13 @@ from mb_contact.core.step.need import (
     COUNT,
     FELL_BACK,
     HELD,
+    JOINED,
     MASKED,
     MEAN,
     MET,
     MOST_ROUNDS,
     NOW,
+    OF_MEETING,
     OF_START,
     OPEN,
     OUT,
@@ -25,13 +28,14 @@ from mb_contact.core.step.need import (
     ROUND,
     STRIKES,
     TRIED,
-    is_looked_for,
     part_of,
+    put_met,
     verdict_on,
 )
 from mb_contact.core.step.problem import STEP, rows_in_use, solve, start
 from mb_contact.core.step.step import settle
 from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.spatial import put_vector, vector
 from mb_contact.types import (
     CONTACTS_CHANGED,
     OK,
@@ -51,36 +55,29 @@ def exchange(h):
     info[TRIED] = 0
     if info[ROUND] > MOST_ROUNDS:
         for k in range(info[COUNT]):
-            if (need.verdict[k] == OUT or need.verdict[k] == MET) and not is_looked_for(h, need.pair[k]):
+            if need.verdict[k] == OUT or need.verdict[k] == MET:
                 need.verdict[k] = HELD
     _note(need)
     body_velocities(h.tree, h.kin, work.shift, need.V)
-    i, count, status = 0, 0, CONTACTS_CHANGED
+    i, status = 0, CONTACTS_CHANGED
+    contacts.count[0] = 0
     while i < need.before.count[0]:
-        end = i + 1
-        while end < need.before.count[0] and need.before.pair[end] == need.before.pair[i]:
+        end, pair = i + 1, need.before.pair[i]
+        while end < need.before.count[0] and need.before.pair[end] == pair:
             end += 1
-        verdict = verdict_on(need, need.before.pair[i])
-        if verdict != OUT and is_looked_for(h, need.before.pair[i]):
+        verdict = verdict_on(need, pair)
+        if verdict == JOINED:
             for j in range(i, end):
-                if find_met(need.met, need.before.pair[j], need.before.feature[j]) < 0:
-                    status = max(status, _append(h, need.before, j, j + 1, count, False))
-                    count = contacts.count[0]
+                if find_met(need.met, pair, need.before.feature[j]) < 0:
+                    status = max(status, _append(h, need.before, j, j + 1, False))
         elif verdict == MET or verdict == STRIKES:
-            first, last = _met_of(need, need.before.pair[i])
-            status = max(status, _append(h, need.met, first, last, count, True))
-            count = contacts.count[0]
+            status = max(status, _append_met(h, pair))
         elif verdict != OUT:
-            status = max(status, _append(h, need.before, i, end, count, False))
-            count = contacts.count[0]
+            status = max(status, _append(h, need.before, i, end, False))
         i = end
     for k in range(info[COUNT]):  # contacts of features that came in stand beside those of the start
-        if need.verdict[k] == MET and is_looked_for(h, need.pair[k]):
-            for i in range(need.met.count[0]):
-                if need.met.pair[i] == need.pair[k]:
-                    status = max(status, _append(h, need.met, i, i + 1, count, True))
-                    count = contacts.count[0]
-    contacts.count[0] = count
+        if need.verdict[k] == JOINED:
+            status = max(status, _append_met(h, need.pair[k]))
     return TOO_MANY_CONTACTS if status > CONTACTS_CHANGED else CONTACTS_CHANGED
 
 
@@ -148,21 +145,19 @@ def _note(need):
         need.part[k] = part_of(need.verdict[k])
     fill(3, need.told, 0)
     for k in range(need.info[COUNT]):
-        need.told[CAME] += need.verdict[k] == MET or need.verdict[k] == STRIKES
+        need.told[CAME] += part_of(need.verdict[k]) == OF_MEETING
         need.told[PASSED] += need.verdict[k] == OUT
         need.told[FELL_BACK] += need.verdict[k] == HELD
 
 
 @kernel
-def _met_of(need, pair):
-    """First and one past the last of the contacts in ``met`` of a pair."""
-    first = 0
-    while first < need.met.count[0] and need.met.pair[first] != pair:
-        first += 1
-    last = first
-    while last < need.met.count[0] and need.met.pair[last] == pair:
-        last += 1
-    return first, last
+def _append_met(h, pair):
+    """``_append`` of the contacts in ``met`` of a pair."""
+    met, status = h.need.met, CONTACTS_CHANGED
+    for i in range(met.count[0]):
+        if met.pair[i] == pair:
+            status = max(status, _append(h, met, i, i + 1, True))
+    return status
 
 
 @kernel
@@ -172,6 +167,27 @@ def find_met(met, pair, feature):
         if met.pair[i] == pair and met.feature[i] == feature:
             return i
     return -1
+
+
+@kernel
+def bend(h, k, end):
+    """Have contact k, which is pressed and has the gap ``end`` at the end [m], end where its row says; or False.
+
+    What turning adds to the straight way of its row becomes part of its gap.
+    """
+    contacts, met = h.contacts, h.need.met
+    j = find_met(met, contacts.pair[k], contacts.feature[k])
+    start = met.gap[j] if j >= 0 else contacts.gap[k]
+    full = j < 0 and met.count[0] == met.gap.shape[0]
+    if h.sol.solved[0] == 0 or h.sol.r[3 * k] <= 0.0 or start < -SHALLOW * h.geoms.unit[0] or full:
+        return False
+    if j < 0:
+        j = put_met(
+            met, contacts.pair[k], contacts.feature[k], 0.0, vector(contacts.normal, k), vector(contacts.point, k)
+        )
+        put_vector(met.spread, j, vector(contacts.spread, k))
+    met.gap[j] = end - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k])
+    return True
 
 
 @kernel
@@ -191,8 +207,9 @@ def start_again(h):
 
 
 @kernel
-def _append(h, source, first, last, at, is_met):
+def _append(h, source, first, last, is_met):
     """Contacts of a source behind those that the step has already; a status above CONTACTS_CHANGED: no room."""
+    at = h.contacts.count[0]
     if at + last - first > h.contacts.pair.shape[0]:
         return CONTACTS_CHANGED + 1
     work = h.work

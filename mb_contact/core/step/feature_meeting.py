@@ -10,39 +10,26 @@ moment come in, moved back with each body, and the problem is solved again.  A r
 straight line; what turning adds to that is measured where the step ends, and where features that touched end deeper
 than BENDS, it becomes part of their gap.
 
-A convex hull on a half-space may have more corners that come down in a step than the four of its manifold: of those
-that end in it and are no contacts yet the ones come in that the end shows.
+Corners of convex hulls come in likewise (``corner_meeting.py``).
 """
 
 import math
 
-from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.collision.meeting import at_start, place_pair, set_motion
+from mb_contact.core.collision.meeting import at_start, place_pair
 from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, TOUCHES, least_width
-from mb_contact.core.handle import DT
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.step.exchange import exchange, find_met
-from mb_contact.core.step.need import (
-    COUNT,
-    MEAN,
-    MET,
-    MOST_ROUNDS,
-    ROUND,
-    STANDS,
-    is_looked_for,
-    pose_of_shape,
-    put_pair,
-)
-from mb_contact.core.step.pair_motion import end_of_step
-from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
-from mb_contact.types import OK, SHAPE_MESH, SHAPE_PLANE
+from mb_contact.core.step.corner_meeting import corner_comes_down, may_roll
+from mb_contact.core.step.exchange import bend, exchange
+from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, join, put_met
+from mb_contact.core.step.pair_motion import end_of_step, move_pair
+from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
+from mb_contact.types import OK, SHAPE_MESH
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
 CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
 BENDS = 5e-9  #: depth from which features that touched are corrected for what turning adds [m]
-HARDLY = 1e-6  #: way at the start's velocity up to which a hull brings down no other corners [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 32  #: most looks on the way of a fast body
 STEPS = 12  #: most steps back to the moment of touching
@@ -55,26 +42,28 @@ def review_features(h):
     Reads: buffers, contacts, geoms, kin, need, q, rows, settings, sol, tree, v, work.  Writes: contacts, need, work.
     """
     need, b, pairs = h.need, h.buffers, h.geoms.pairs
-    changed = False
+    changed, may_come = False, need.info[ROUND] <= MOST_ROUNDS
     need.mesh_end[0], need.mesh_end[1] = math.inf, -1.0
     ended = False
     for i in range(b.found[NEAR]):
         row = b.candidates[i]
         x, y = pairs[row, 0], pairs[row, 1]
-        if b.resting[x] + b.resting[y] == 2 or not is_looked_for(h, row):
-            continue
         is_mesh = max(h.geoms.kind[x], h.geoms.kind[y]) == SHAPE_MESH
-        if not is_mesh and relative_way(b.travel, x, y) <= HARDLY * h.geoms.unit[0]:
+        if b.resting[x] + b.resting[y] == 2 or not (is_mesh or (may_come and may_roll(h, row))):
             continue
         if not ended:
             end_of_step(h)
             ended = True
-        meets = _meets(h, row)
-        if need.info[ROUND] <= MOST_ROUNDS:
-            if meets:
-                changed = _comes_in(h, row) or changed
-            elif is_mesh and need.rule[MEAN] == 0.0:
-                changed = _bends(h, row) or changed
+        move_pair(h, row)
+        if not is_mesh:
+            comes = corner_comes_down(h, row)
+        elif _meets(h, row):
+            comes = may_come and _comes_in(h, row)
+        else:
+            comes = may_come and need.rule[MEAN] == 0.0 and _bends(h, row)
+        if comes:
+            join(h, row)
+            changed = True
     return exchange(h) if changed else OK
 
 
@@ -83,9 +72,6 @@ def _meets(h, pair):
     """Whether new features of a pair overlap on its way; then it is placed where they touch, ``need.found`` there."""
     need, geoms, motion = h.need, h.geoms, h.need.motion
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    for side in range(2):
-        pose_of_shape(geoms, need.kin, geoms.pairs[pair, side], need.poses)
-    set_motion(geoms, pair, h.buffers.geom_R, h.buffers.geom_p, need.poses, motion)
     way = vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1))
     far = math.sqrt(vector_dot(way, way)) + _turn_of(geoms, x, motion, 0) + _turn_of(geoms, y, motion, 1)
     if far <= STILL * geoms.unit[0]:
@@ -102,10 +88,7 @@ def _meets(h, pair):
                 if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
                     _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
-            if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
-                motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
-            else:
-                _go_back(h, pair, k / looks, worst, 2.0 * far)
+            _go_back(h, pair, k / looks, worst, 2.0 * far)
             return True
     return False
 
@@ -160,31 +143,13 @@ def _build(h, pair, reach, on_way):
 @kernel
 def _bends(h, pair):
     """Whether features that touch end in each other: how far from where their rows say is then part of their gaps."""
-    found, met, bends = h.need.found, h.need.met, False
-    if h.sol.solved[0] == 0:
-        return False
+    found, bends = h.need.found, False
     for i in range(found.count[0]):
         if found.gap[i] >= -BENDS * h.geoms.unit[0]:
             continue
         for k in range(h.contacts.count[0]):
-            if h.contacts.pair[k] != pair or h.contacts.feature[k] != found.feature[i]:
-                continue
-            j = find_met(met, pair, found.feature[i])
-            start = met.gap[j] if j >= 0 else h.contacts.gap[k]
-            full = j < 0 and met.count[0] == met.gap.shape[0]
-            if start < -SHALLOW * h.geoms.unit[0] or h.sol.r[3 * k] <= 0.0 or full:
-                continue
-            if j < 0:
-                j = met.count[0]
-                met.count[0] = j + 1
-                met.pair[j], met.feature[j] = pair, found.feature[i]
-                put_vector(met.normal, j, vector(h.contacts.normal, k))
-                put_vector(met.point, j, vector(h.contacts.point, k))
-                put_vector(met.spread, j, vector(h.contacts.spread, k))
-            met.gap[j] = found.gap[i] - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k])
-            bends = True
-    if bends:
-        _decide(h, pair)
+            if h.contacts.pair[k] == pair and h.contacts.feature[k] == found.feature[i]:
+                bends = bend(h, k, found.gap[i]) or bends
     return bends
 
 
@@ -241,33 +206,15 @@ def _comes_in(h, pair):
     need, found, met, t = h.need, h.need.found, h.need.met, h.need.motion.time[0]
     came = False
     for i in range(found.count[0]):
-        j, start = met.count[0], _gap_at_start(h, i, t)
+        start = _gap_at_start(h, i, t)
         if (
-            j == met.pair.shape[0] or found.gap[i] > TOUCHES * h.geoms.unit[0]
+            met.count[0] == met.pair.shape[0] or found.gap[i] > TOUCHES * h.geoms.unit[0]
             or start < -SHALLOW * h.geoms.unit[0] or not _is_new(h, pair, found.feature[i])
         ):  # fmt: skip
             continue
         n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
         on_a = at_start(need.motion, 0, t, vector_sum(p, 0.5 * gap, n))
         on_b = at_start(need.motion, 1, t, vector_sum(p, -0.5 * gap, n))
-        met.pair[j], met.feature[j], met.gap[j] = pair, found.feature[i], start
-        put_vector(met.normal, j, n)
-        put_vector(met.point, j, vector_sum(on_b, 0.5, vector_sum(on_a, -1.0, on_b)))
-        put_vector(met.spread, j, (0.0, 0.0, 0.0))
-        met.count[0] = j + 1
+        put_met(met, pair, found.feature[i], start, n, vector_sum(on_b, 0.5, vector_sum(on_a, -1.0, on_b)))
         came = True
-    if came:
-        _decide(h, pair)
     return came
-
-
-@kernel
-def _decide(h, pair):
-    """The pair has contacts of a later moment beside its own."""
-    need = h.need
-    for k in range(need.info[COUNT]):
-        if need.pair[k] == pair:
-            need.verdict[k] = MET
-            return
-    put_pair(h, pair, MET, 0)
-    need.kind[need.info[COUNT] - 1], need.time[need.info[COUNT] - 1] = STANDS, need.motion.time[0]

@@ -10,6 +10,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
+    ZERO,
     body_point,
     matrix,
     multiply,
@@ -18,17 +19,11 @@ from mb_contact.core.tree.spatial import (
     vector,
 )
 from mb_contact.core.workspace import Kinematics
-from mb_contact.types import (
-    SHAPE_CONVEX,
-    SHAPE_MESH,
-    SHAPE_PLANE,
-    WORLD,
-    Contacts,
-)
+from mb_contact.types import WORLD, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
-#: contact is one of contact coordinates
-STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES = range(10)
+#: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own
+STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES, JOINED = range(11)
 NONE, OF_START, OF_MEETING = range(3)  #: of Need.part
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
@@ -117,7 +112,7 @@ def part_of(verdict):
     """Which contacts of a pair are in the step's problem."""
     if verdict == OUT:
         return NONE
-    return OF_MEETING if verdict == MET or verdict == STRIKES else OF_START
+    return OF_MEETING if verdict == MET or verdict == STRIKES or verdict == JOINED else OF_START
 
 
 @kernel
@@ -127,17 +122,28 @@ def strikes(h, i):
 
 
 @kernel
-def is_looked_for(h, pair):
-    """Whether the features of a pair that touch are those found where the step ends, beside those of its start.
+def join(h, pair):
+    """The pair has contacts of a later moment beside those of its start.  Reads: need.  Writes: need."""
+    need = h.need
+    for k in range(need.info[COUNT]):
+        if need.pair[k] == pair:
+            if need.verdict[k] != MET:
+                need.verdict[k] = JOINED
+            return
+    put_pair(h, pair, JOINED, 0)
+    need.kind[need.info[COUNT] - 1], need.time[need.info[COUNT] - 1] = STANDS, need.motion.time[0]
 
-    Meshes, and hulls on half-spaces, of whose corners others than those of the start may come down.  Reads: geoms,
-    need.  Writes: nothing.
-    """
-    kind = h.geoms.kind
-    a, b = kind[h.geoms.pairs[pair, 0]], kind[h.geoms.pairs[pair, 1]]
-    if max(a, b) == SHAPE_PLANE:
-        return min(a, b) == SHAPE_CONVEX and h.need.rule[MEAN] == 0.0
-    return max(a, b) == SHAPE_MESH
+
+@kernel
+def put_met(met, pair, feature, gap, normal, point):
+    """Add a contact of a moment of meeting to ``met``, which has room for it; returns its place."""
+    j = met.count[0]
+    met.pair[j], met.feature[j], met.gap[j] = pair, feature, gap
+    put_vector(met.normal, j, normal)
+    put_vector(met.point, j, point)
+    put_vector(met.spread, j, ZERO)
+    met.count[0] = j + 1
+    return j
 
 
 @kernel

@@ -27,6 +27,7 @@ from mb_contact.core.step.need import (
     STRIKES,
     SUNKEN,
     pose_of_shape,
+    put_met,
 )
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_poses
@@ -67,19 +68,28 @@ def first_look(h, k):
     """
     need, b = h.need, h.buffers
     pair, poses = need.pair[k], need.poses
+    if need.verdict[k] != ASKED_FIRST:
+        move_pair(h, pair)
+        place_pair(h.geoms, pair, need.motion, 0.0, poses)
+        return
     for side in range(2):
         g = h.geoms.pairs[pair, side]
-        if need.verdict[k] == ASKED_FIRST:
-            put_vector(poses.geom_p, g, vector(b.geom_p, g))
-            put_matrix(poses.geom_R, g, matrix(b.geom_R, g))
-        else:
-            pose_of_shape(h.geoms, need.kin, g, poses)
-    if need.verdict[k] == ASKED_FIRST:
-        a = h.geoms.pairs[pair, 0]
-        put_vector(poses.geom_p, a, vector_sum(vector(poses.geom_p, a), 1.0, _push(h, need.first[k])))
-    else:
-        set_motion(h.geoms, pair, b.geom_R, b.geom_p, poses, need.motion)
-        place_pair(h.geoms, pair, need.motion, 0.0, poses)
+        put_vector(poses.geom_p, g, vector(b.geom_p, g))
+        put_matrix(poses.geom_R, g, matrix(b.geom_R, g))
+    a = h.geoms.pairs[pair, 0]
+    put_vector(poses.geom_p, a, vector_sum(vector(poses.geom_p, a), 1.0, _push(h, need.first[k])))
+
+
+@kernel
+def move_pair(h, pair):
+    """Put both shapes of a pair where the step ends (``end_of_step``), and their motion there to ``need.motion``.
+
+    Reads: buffers, geoms, need.  Writes: need.
+    """
+    need = h.need
+    for side in range(2):
+        pose_of_shape(h.geoms, need.kin, h.geoms.pairs[pair, side], need.poses)
+    set_motion(h.geoms, pair, h.buffers.geom_R, h.buffers.geom_p, need.poses, need.motion)
 
 
 @kernel
@@ -157,12 +167,10 @@ def meet(h, k):
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, found
     )
     for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
-        n, gap, j = vector(found.normal, i), found.gap[i], met.count[0]
+        n, gap = vector(found.normal, i), found.gap[i]
         on_a = at_start(need.motion, 0, t, vector_sum(vector(found.point, i), 0.5 * gap, n))
         on_b = at_start(need.motion, 1, t, vector_sum(vector(found.point, i), -0.5 * gap, n))
         apart = vector_sum(on_a, -1.0, on_b)
-        met.pair[j], met.feature[j], met.gap[j] = pair, found.feature[i], vector_dot(n, apart)
-        put_vector(met.normal, j, n)
-        put_vector(met.point, j, vector_sum(on_b, 0.5, apart))
-        put_vector(met.spread, j, vector_sum(ZERO, 0.5 if need.kind[k] == STRIKES else 0.0, apart))
-        met.count[0] = j + 1
+        j = put_met(met, pair, found.feature[i], vector_dot(n, apart), n, vector_sum(on_b, 0.5, apart))
+        if need.kind[k] == STRIKES:
+            put_vector(met.spread, j, vector_sum(ZERO, 0.5, apart))

@@ -38,7 +38,7 @@ def mesh_arrays(shapes):
         full[at:] = full[at]
         return full
 
-    border = np.full((faces[-1], 3), -1, dtype=np.int64)
+    border = np.full((faces[-1], 9), -1, dtype=np.int64)
     for k, (mesh, first, _) in enumerate(given):
         border[first : first + len(mesh.faces)] = np.where(mesh.border < 0, -1, mesh.border + ridges[k])
     return Meshes(**{

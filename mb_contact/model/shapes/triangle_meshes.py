@@ -181,31 +181,34 @@ def _oriented(vertices, triangles):
         return triangles, SHEET
     inside_out = np.isin(np.arange(len(volume)), list(mended)) & (volume < 0.0)
     volume[inside_out] *= -1.0
-    if volume.sum() < 0.0:
+    if len(volume) <= MOST_PARTS:  # a part inside of another one is a cavity, any other is solid, however it is wound
+        inside_out ^= _enclosed(vertices, triangles, part, np.abs(volume)) == (volume > 0.0)
+    elif volume.sum() < 0.0:
         inside_out = ~inside_out
-        volume *= -1.0
-    if 1 < len(volume) <= MOST_PARTS:  # a part inside of another one is a cavity, however it is wound
-        inside_out ^= _enclosed(vertices, triangles, part, np.abs(volume)) & (volume > 0.0)
     return np.where(inside_out[part][:, None], triangles[:, ::-1], triangles), CLOSED
 
 
 def _enclosed(vertices, triangles, part, volume):
-    """Whether each part is inside of an odd number of larger ones: a ray from one of its vertices tells."""
+    """Whether each part is inside of an odd number of larger ones: rays from its outermost vertices tell."""
     inside = np.zeros(len(volume), dtype=bool)
     size = np.ptp(vertices, axis=0)
     for k in range(len(volume)):
         own = vertices[triangles[part == k]].reshape(-1, 3)
-        p = own[own[:, 2].argmax()] + size * [1.234e-5, 0.777e-5, 0.0]
+        outermost = own[np.concatenate([own.argmin(axis=0), own.argmax(axis=0)])] + size * [1.234e-5, 0.777e-5, 0.0]
         for j in range(len(volume)):
-            corners = vertices[triangles[part == j]] - p
-            if volume[j] <= volume[k] or (own < corners.min((0, 1)) + p).any() or (own > corners.max((0, 1)) + p).any():
-                continue
-            a, b, c = (corners[:, i] for i in range(3))
-            u, v, w = (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0] for x, y in ((b, c), (c, a), (a, b)))
-            crossed = ((u > 0.0) & (v > 0.0) & (w > 0.0)) | ((u < 0.0) & (v < 0.0) & (w < 0.0))
-            height = (u * a[:, 2] + v * b[:, 2] + w * c[:, 2])[crossed] / (u + v + w)[crossed]
-            inside[k] ^= bool((height > 0.0).sum() % 2)
+            corners = vertices[triangles[part == j]]
+            if volume[j] > volume[k] and (own >= corners.min((0, 1))).all() and (own <= corners.max((0, 1))).all():
+                inside[k] ^= all(_is_within(corners - p) for p in outermost)
     return inside
+
+
+def _is_within(corners):
+    """Whether the origin is within a closed surface of triangles (t, 3, 3): a ray along z crosses it an odd number."""
+    a, b, c = (corners[:, i] for i in range(3))
+    u, v, w = (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0] for x, y in ((b, c), (c, a), (a, b)))
+    crossed = ((u > 0.0) & (v > 0.0) & (w > 0.0)) | ((u < 0.0) & (v < 0.0) & (w < 0.0))
+    height = (u * a[:, 2] + v * b[:, 2] + w * c[:, 2])[crossed] / (u + v + w)[crossed]
+    return bool((height > 0.0).sum() % 2)
 
 
 def _pairs(edges):
@@ -304,8 +307,20 @@ def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, p
         box=box, child=child, order=order, first_ridge=np.searchsorted(i // 3, np.arange(t + 1)).astype(np.int64),
         ridge=np.ascontiguousarray(ends), goes_on=goes_on, sides=sides,
         first_peak=np.searchsorted(owner, np.arange(t + 1)).astype(np.int64), peak=peak, first_beside=first_beside,
-        beside=beside, border=border.reshape(-1, 3),
+        beside=beside, border=np.hstack([border.reshape(-1, 3), _at_corners(edges, border, patch)]),
     )  # fmt: skip
+
+
+def _at_corners(edges, border, patch):
+    """Two ridges (t, 6) at the border of its patch for every corner of a triangle, -1 where it is inside of it."""
+    kept = np.flatnonzero(border >= 0)
+    ends = edges[kept] + (patch[kept // 3] * (edges.max() + 1))[:, None]
+    keys, ridges = ends.reshape(-1), np.repeat(border[kept], 2)
+    order = np.argsort(keys, kind="stable")
+    keys, ridges = np.append(keys[order], [-1, -1]), np.append(ridges[order], [-1, -1])
+    corners = edges[:, 0] + np.repeat(patch, 3) * (edges.max() + 1)
+    first = np.searchsorted(keys[:-2], corners)
+    return np.stack([np.where(keys[first + k] == corners, ridges[first + k], -1) for k in range(2)], 1).reshape(-1, 6)
 
 
 def _patches(vertices, triangles, normals, pairs, tolerance):

@@ -1,0 +1,126 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mechanisms of triangle meshes: a mug on a hook, a pair of gears, a key in a lock."""
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from scenes.mesh_bodies import closed, gear, revolved, sheet_of, tube, wheel, write_obj
+
+Pose, Primitive = mb.model.Pose, mb.model.Primitive
+DEEPEST = 1e-8
+
+LINK = """<link name="{name}"><inertial><mass value="0.2"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0"
+  iyz="0"/></inertial>{shape}</link>"""
+MESH = '<collision><geometry><mesh filename="{file}"/></geometry></collision>'
+JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/>
+  <origin xyz="{at}" rpy="0 0 {turn}"/><limit lower="-1" upper="1" effort="100" velocity="100"/>
+  <dynamics damping="1e-3"/></joint>"""
+
+
+def mechanism(folder, links, joints, **scene):
+    """A simulator of links that are meshes, and joints about or along z; no gravity."""
+    files = {name: write_obj(folder / f"{name}.obj", corners) for name, corners in links}
+    shapes = {joint["child"]: "" for joint in joints} | {name: MESH.format(file=files[name]) for name in files}
+    text = "".join(LINK.format(name=name, shape=shape) for name, shape in shapes.items())
+    text += "".join(JOINT.format(**joint) for joint in joints)
+    path = folder / "mechanism.urdf"
+    path.write_text(f'<robot name="mechanism"><link name="frame"/>{text}</robot>')
+    model = mb.model.SceneModel(str(path), base="weld", collision_meshes="mesh")
+    return mb.Simulator(mb.Scene(models=(model,), gravity=(0.0, 0.0, 0.0), **scene))
+
+
+def step(sim, effort=None):
+    """One step, solved and not deep."""
+    certificate = sim.step(effort).certificate
+    assert certificate.solver != "over_budget" and certificate.end_gap >= -DEEPEST
+    return certificate
+
+
+def test_a_mug_hangs_on_a_hook(tmp_path):
+    """Of the mug's handle one side rests on the hook; its centre swings below and comes to rest there."""
+    cup = revolved([(0.0, 0.0), (0.035, 0.0), (0.035, 0.08), (0.032, 0.08), (0.032, 0.004), (0.0, 0.004)], 24)
+    angle = np.linspace(-0.45 * np.pi, 0.45 * np.pi, 9)
+    arc = np.stack([0.034 + 0.03 * np.cos(angle), np.zeros(9), 0.04 + 0.025 * np.sin(angle)], axis=1)
+    mug = np.concatenate([cup, tube(arc, 0.004, 8)])
+    hook = Primitive("hook", "capsule", (0.004, 0.12), pose=Pose((0.0, 0.0, 0.0), (0.5 * np.pi, 0.0, 0.0)))
+    inside = 0.034 + 0.03 - 0.004 - 0.0045  # the handle's inner side is above the hook
+    body = Primitive("mug", "mesh", base="free", mass=0.3, mesh=str(write_obj(tmp_path / "mug.obj", mug)),
+                     collision_meshes="mesh", pose=Pose((0.04, 0.0, -inside), (0.0, -0.5 * np.pi, 0.0)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(hook, body)))
+    first = step(sim).energy
+    for _ in range(400):
+        assert step(sim).energy <= first
+    assert -0.1 < sim.q[2] < 0.0  # it has not fallen off
+
+
+@pytest.mark.slow
+def test_two_gears_keep_their_ratio(tmp_path):
+    """Ten turns of the driving wheel, involute teeth of 16 chords: within the play of the teeth and their chords."""
+    teeth, module, play = (18, 27), 0.003, 4e-5
+    wheels = [wheel(gear(count, module, play, 8), 0.005, 0.01) for count in teeth]
+    joints = [
+        dict(name="driver", kind="continuous", parent="frame", child="first", at="0 0 0", turn=0.0),
+        dict(name="driven", kind="continuous", parent="frame", child="second",
+             at=f"{0.5 * module * sum(teeth)} 0 0", turn=np.pi + np.pi / teeth[1]),
+    ]  # fmt: skip
+    turns = mb.model.Motion(joint="driver", times=(0.0, 0.5, 4.0), positions=(0.0, np.pi, 20.0 * np.pi))
+    sim = mechanism(tmp_path, zip(("first", "second"), wheels), joints, motions=(turns,))
+    for _ in range(4000):
+        step(sim)
+        driver, driven = sim.q
+        assert abs(driven + driver * teeth[0] / teeth[1]) * 0.5 * module * teeth[1] <= play
+    assert sim.q[0] == pytest.approx(20.0 * np.pi)
+
+
+def keyhole(sides=32):
+    """Outline (k, 2) of a hole of 4.02 mm with a slot along x, 2.04 mm wide and up to 12.02 mm; star-shaped."""
+    radius, half, reach = 0.00402, 0.00102, 0.01202
+    first = np.arcsin(half / radius)
+    angle = np.linspace(first, 2.0 * np.pi - first, sides)
+    return np.concatenate([[(reach, -half), (reach, half)], radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)])
+
+
+def plate(hole, low, high):
+    """A prism between two heights with a star-shaped hole."""
+    outer = 0.03 * hole / np.linalg.norm(hole, axis=1)[:, None]
+    rows = [(hole, low), (outer, low), (outer, high), (hole, high)]
+    return sheet_of(closed(np.stack([np.column_stack([xy, np.full(len(xy), z)]) for xy, z in rows])))
+
+
+def bit(low, high):
+    """The part of a key that fills the slot of its keyhole, to 12 mm from the axis."""
+    block = 0.001 * np.array([(6.0, -1.0), (6.0, 1.0), (-6.0, 1.0), (-6.0, -1.0)])
+    rows = [(0.0 * block, low), (block, low), (block, high), (0.0 * block, high)]
+    grid = np.stack([np.column_stack([xy + (0.006, 0.0), np.full(4, z)]) for xy, z in rows])
+    return sheet_of(np.concatenate([grid, grid[:, :1]], axis=1))
+
+
+@pytest.mark.parametrize("fits", [True, False], ids=["right key", "wrong key"])
+def test_a_key_turns_in_its_lock(tmp_path, fits):
+    """Pushed through a keyhole with 20 um clearance up to its collar, turned, and pulled: a turned key is held.
+
+    The lock is a plate between -2 and 2 mm, and a ring behind it at -4.5 mm that the bit of a wrong key strikes.
+    """
+    ward = revolved([(0.008, -0.006), (0.009, -0.006), (0.009, -0.0045), (0.008, -0.0045)], 32)
+    collar = [(0.0, -0.0042), (0.004, -0.0042), (0.004, 0.002), (0.006, 0.002), (0.006, 0.005), (0.0, 0.005)]
+    key = np.concatenate([revolved(collar, 32), bit(-0.0042 if fits else -0.0052, -0.0022)])
+    sim = mechanism(tmp_path, (("lock", np.concatenate([plate(keyhole(), -0.002, 0.002), ward])), ("key", key)), [
+        dict(name="mount", kind="fixed", parent="frame", child="lock", at="0 0 0", turn=0.0),
+        dict(name="slide", kind="prismatic", parent="frame", child="carrier", at="0 0 0", turn=0.0),
+        dict(name="turn", kind="continuous", parent="carrier", child="key", at="0 0 0", turn=0.0),
+    ])  # fmt: skip
+    sim.state.q[:] = 0.01, 0.0
+    pushed, turned, pulled = np.array([[-2.0, 0.0], [-0.2, 0.01], [2.0, 0.0]])
+    for effort, steps in ((pushed, 150), (turned, 200), (pulled, 100)):
+        for _ in range(steps):
+            step(sim, effort)
+        slide, turn = sim.q
+        if effort is pushed:
+            assert slide == pytest.approx(0.0 if fits else 0.0007, abs=1e-7) and abs(turn) < 0.01
+        elif effort is turned:
+            assert turn > 1.0 if fits else abs(turn) < 0.01
+        else:
+            assert slide == pytest.approx(0.0002, abs=1e-7) if fits else slide > 0.01
