@@ -186,6 +186,20 @@ def test_a_body_of_many_corners_tumbles(tmp_path, kind, deepest, table):
         assert certificate.penetration <= deepest and certificate.end_gap >= -deepest
 
 
+def test_two_hulls_of_many_corners_clash(tmp_path):
+    """Two turn other faces to each other within a step than those of its start; those of its end come in."""
+    corners = sheet_of(closed_around(half_circle(0.05, 21), 48)) * (1.0, 0.8, 0.6)
+    file = str(write_obj(tmp_path / "body.obj", corners))
+    spin = mb.model.Velocity(linear=(0.0, 0.0, -1.0), angular=(20.0, -15.0, 10.0))
+    bodies = [Primitive(f"body_{k}", "mesh", base="free", mass=0.3, mesh=file, collision_meshes="convex_hull",
+                        pose=Pose((0.01 * k, 0.0, 0.06 + 0.12 * k), (0.4, 0.3, k)), velocity=spin)
+              for k in range(4)]  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=tuple(bodies), ground=mb.model.Ground()))
+    for _ in range(300):
+        certificate = sim.step().certificate
+        assert certificate.residual <= 1e-10 and certificate.end_gap >= -2e-5
+
+
 def test_both_engines_have_the_same_contacts(tmp_path):
     scene = [mesh(tmp_path, "bowl", bowl(0.05, 0.005, 5, 16), (0.0, 0.0, 0.06), 0.2),
              free("ball", "sphere", (0.02,), (0.01, 0.0, 0.06))]  # fmt: skip

@@ -11,20 +11,22 @@ separation along that normal at the start.
 
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifold_clip import TOP, into_frame, is_over, set_region
-from mb_contact.core.collision.manifolds import PLANE_FACE
-from mb_contact.core.collision.meeting import at_start
+from mb_contact.core.collision.manifolds import PLANE_FACE, build_contacts
+from mb_contact.core.collision.meeting import answer, ask, at_start, separation_along
 from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, opposite, place
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.exchange import bend
 from mb_contact.core.step.need import FLAT, MEAN, STRIKES, put_met, verdict_on
-from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE
 
 DEEP = 2e-9  #: depth at the end from which a corner that is no contact comes in [m],
 TURNS = 1e-6  #: and from which what turning adds to the way of one that is a contact counts [m]
 HARDLY = 1e-6  #: way at the start's velocity up to which a hull brings down no other corners [m]
 AT_ONE_PLACE = 4e-3  #: distance below which points of a manifold are one, in contact margins (``add_point``)
-CORNER = 1 << 40  #: of the identity of a corner over a face; over a half-space it is that of the manifold
+ALIKE = 1.0 - 1e-6  #: cosine of normals between which a contact has only turned
+#: of the identity of a corner over a face, over a half-space it is that of the manifold; and of points at the end
+CORNER, OF_END = 1 << 40, 1 << 41
 
 
 @kernel
@@ -76,7 +78,55 @@ def corner_comes_down(h, pair):
             face = facing(geoms, h.buffers.geom_R, other, toward)
         if face != NO_FLAT and vector_dot(face_normal(geoms, h.buffers.geom_R, other, face), toward) >= FLAT:
             came = _comes_down(h, pair, side, face) or came
+    return came or _overlaps(h, pair, k)
+
+
+@kernel
+def _overlaps(h, pair, k):
+    """``corner_comes_down`` along the normal with which both shapes overlap at the end, not along that of contact k.
+
+    Two hulls that clash turn other faces and edges to each other within a step than those of its start.
+    """
+    geoms, need, poses = h.geoms, h.need, h.need.poses
+    a, b, deep = geoms.pairs[pair, 0], geoms.pairs[pair, 1], TURNS * geoms.unit[0]
+    if max(geoms.kind[a], geoms.kind[b]) == SHAPE_PLANE:
+        return False
+    if separation_along(geoms, poses, a, b, vector(h.contacts.normal, k)) >= -deep or ask(geoms, pair, poses) != 0:
+        return False
+    n, depth = answer(geoms, pair, poses)
+    if depth >= -deep:
+        return False
+    put_vector(poses.witness, 0, n)
+    poses.witness[0, 3], poses.candidates[0], poses.reach[0], poses.work.mesh.query[1] = depth, pair, 0.0, 1
+    build_contacts(
+        geoms, poses.geom_R, poses.geom_p, poses.travel, poses.candidates, 1, poses.reach, poses.witness, poses.work,
+        need.found,
+    )  # fmt: skip
+    poses.work.mesh.query[1] = 0
+    came = False
+    for i in range(need.found.count[0]):
+        came = (need.found.gap[i] < -deep and _comes_in(h, pair, i)) or came
     return came
+
+
+@kernel
+def _comes_in(h, pair, i):
+    """Put contact i of ``found`` at the end of the step to those of the step; whether it is another one than those."""
+    geoms, need, contacts, motion = h.geoms, h.need, h.contacts, h.need.motion
+    n, p, gap = vector(need.found.normal, i), vector(need.found.point, i), need.found.gap[i]
+    on_a = at_start(motion, 0, 1.0, vector_sum(p, 0.5 * gap, n))
+    on_b = at_start(motion, 1, 1.0, vector_sum(p, -0.5 * gap, n))
+    apart = vector_sum(on_a, -1.0, on_b)
+    middle, start, near = vector_sum(on_b, 0.5, apart), vector_dot(n, apart), AT_ONE_PLACE * geoms.margin[0]
+    if start < -geoms.margin[0] or need.met.count[0] == need.met.pair.shape[0]:
+        return False
+    for k in range(contacts.count[0]):
+        if contacts.pair[k] == pair and vector_dot(vector(contacts.normal, k), n) >= ALIKE:
+            d = vector_sum(middle, -1.0, vector(contacts.point, k))
+            if vector_dot(d, d) <= (near + abs(start)) ** 2:
+                return bend(h, k, gap)
+    put_met(need.met, pair, OF_END + need.met.count[0], start, n, middle)
+    return True
 
 
 @kernel
