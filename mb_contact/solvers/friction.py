@@ -3,6 +3,8 @@
 
 """Frictional contact on exact cones: K* > u + s n _|_ r < K with u = W r + q.  Knows nothing of robots."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

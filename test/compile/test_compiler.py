@@ -70,13 +70,14 @@ def leaf():
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="frames are objects of their own")
 def test_frames_are_in_one_piece_of_memory():
-    """300 frames do not fit into one of Python's chunks: somewhere in between each call asks for a new one."""
+    """300 frames do not fit into one of Python's chunks: before 3.14 some calls in between asked for a new one each."""
 
     @on_one_stack
     def roomy(depth):
         return worst(depth)
 
-    assert worst(300) >= CALLS > 10 * roomy(300)
+    assert sys.version_info >= (3, 14) or worst(300) >= CALLS
+    assert CALLS > 10 * roomy(300)
 
 
 def entry(a, i):

@@ -26,7 +26,7 @@ SIMULATORS = {
 
 def fields(protocol):
     """Names that a protocol annotates, those of its bases included."""
-    return {name for base in protocol.__mro__ for name in vars(base).get("__annotations__", {})}
+    return {name for base in protocol.__mro__ for name in inspect.get_annotations(base)}
 
 
 def methods(protocol):
