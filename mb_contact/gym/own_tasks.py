@@ -3,8 +3,6 @@
 
 """Environments of one's own scenes: what a task asks for, with observations by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Run a scene as a ROS 2 node: what ``mb-contact run`` and ``simulator_node`` do."""
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import contextlib

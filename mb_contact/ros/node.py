@@ -8,8 +8,6 @@ come in on an executor thread.  They share only the command inbox and a request 
 physics thread waits for commands itself.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
