@@ -123,9 +123,7 @@ def _reach(node):
 
 
 def _simulator(scene, progress):
-    from mb_contact.simulation.interface import AnySimulator
-
-    if isinstance(scene, AnySimulator):
+    if hasattr(scene, "step"):
         return scene
     progress(f"loading {getattr(scene, 'path', scene)}")
     from mb_contact.simulation.simulator import Simulator

@@ -17,6 +17,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.record import LiveState, Recorded, StateLayout, TreePart
 from mb_contact.simulation.results import Certificate, Step, record_of
+from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.mixed import MixedSimulator
 from mb_contact.simulation.surfaces.step import cross
 from mb_contact.surfaces.scene_build import build_motion, build_tree, start
@@ -351,6 +352,9 @@ class SurfaceSimulator(Recorded):
         )
         pairs = [(c.name, c.parent or "world") for c in self.tree.contacts]
         return Step(self.time, record_of(certificate, rows), (SOLVER,), pairs)
+
+
+AnySimulator = Simulator | SurfaceSimulator  #: what the node, the view and a replay take; a Simulator can do more
 
 
 def surface_simulator(
