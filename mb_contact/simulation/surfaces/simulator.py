@@ -20,7 +20,7 @@ from mb_contact.simulation.results import Certificate, Step, record_of
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.mixed import MixedSimulator
 from mb_contact.simulation.surfaces.step import cross
-from mb_contact.surfaces.scene_build import build_motion, build_tree, start
+from mb_contact.surfaces.scene_build import build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
 
@@ -58,8 +58,6 @@ class SurfaceSimulator(Recorded):
     Attributes
     ----------
     tree : SurfaceTree
-    motion : SurfaceMotion or None
-        Of a scene of one body on a base.
     time_step : float
         [s]
 
@@ -88,9 +86,8 @@ class SurfaceSimulator(Recorded):
         if progress is not None:
             progress("loading or, the first time, compiling the kernels of surfaces")
         self.surface_scene = scene = scene if isinstance(scene, SurfaceScene) else load_surface_scene(scene)
-        self.motion = None if scene.base is None else build_motion(scene)
-        self.tree = self.motion.tree if self.motion else build_tree(scene)
-        model = None if self.motion else self.tree.model
+        self.tree = build_tree(scene)
+        model: Any = self.tree.model if scene.base is None else None
         self._bodies = {contact.name: contact.body for contact in self.tree.contacts}
         self._names = tuple(self._bodies)
         self._efforts = 0 if model is None else model.N
