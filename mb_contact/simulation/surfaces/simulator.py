@@ -315,7 +315,7 @@ class SurfaceSimulator(Recorded):
         return standing - {link}
 
     def _result(self, energy_before):
-        dt, rows, gaps, pushes, rooms = self.time_step, [], [0.0], [0.0], [0.0]
+        dt, rows, gaps, pushes, margins = self.time_step, [], [0.0], [0.0], [0.0]
         for i, name in enumerate(self._names):
             gap = self.tree.gap(name)
             gaps.append(gap)
@@ -325,7 +325,7 @@ class SurfaceSimulator(Recorded):
             wrench, push = self.tree.contact_wrench(name)
             rolls = self.tree.mode_name(name) == "rolling"
             if rolls:
-                rooms.append(self.tree.friction_room(name))
+                margins.append(self.tree.friction_margin(name))
             pushes.append(push)
             speed = float(np.linalg.norm(self.tree.slip(name)))
             state = STICK if rolls else SLIP
@@ -336,7 +336,7 @@ class SurfaceSimulator(Recorded):
         certificate = Certificate(
             complementarity_gap=float(np.sqrt(max((abs(p * row[9]) for p, row in zip(pushes[1:], rows)), default=0.0))),
             infeasibility=max(0.0, -min(pushes) * dt),
-            cone_violation=max(0.0, -min(rooms) * dt),
+            cone_violation=max(0.0, -min(margins) * dt),
             penetration=max(0.0, -min(gaps)),
             solver=SOLVER,
             iterations=0,
