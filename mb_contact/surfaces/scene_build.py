@@ -15,12 +15,12 @@ from mb_contact.surfaces.bodies import SurfaceBody, check_body
 from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.parts import ContactJoint, moving_base
-from mb_contact.surfaces.scene_file import KEY, TREE_KEY, SurfaceScene, load_surface_scene
+from mb_contact.surfaces.scene_file import TREE_KEY, SurfaceScene, load_surface_scene
 from mb_contact.surfaces.tree import SurfaceTree
 
 
 def build_surface_scene(path: str | Path) -> tuple[SurfaceScene, SurfaceTree]:
-    """Read and build a scene of smooth surfaces, of either kind.
+    """Read and build a scene of smooth surfaces.
 
     Parameters
     ----------
@@ -60,10 +60,8 @@ def build_tree(scene):
     model = _model(scene)
     joints = []
     for i, part in enumerate(scene.contacts):
-        key, place, name = scene.key(i), "on", f"{part.on.link or 'world'}'s surface"
-        if scene.base is not None:
-            place, name = "base", scene.base.name
-        base = _surface(scene, part.on.surface, f"{key}.{place}.surface", name)
+        key = scene.key(i)
+        base = _surface(scene, part.on.surface, f"{key}.on.surface", f"{part.on.link or 'world'}'s surface")
         joints.append(ContactJoint(
             part.body.name, part.on.link, base, _body(scene, part.body, f"{key}.body"), "free",
             friction=part.friction, restitution=part.restitution,
@@ -146,8 +144,7 @@ def start(tree, scene):
     try:
         tree.energy()
     except DynamicsError as error:  # a body so light that nothing resists its joint, or a line contact
-        key = TREE_KEY if scene.base is None else f"{KEY}.body"
-        raise scene.error(key, f"the scene cannot begin to move: {error}") from None
+        raise scene.error(TREE_KEY, f"the scene cannot begin to move: {error}") from None
 
 
 def _place_robot(tree, scene):

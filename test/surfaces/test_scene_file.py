@@ -215,7 +215,7 @@ def test_shipped_trees_are_checked_and_run(scene, capsys):
     assert "simulated 0.050 s" in capsys.readouterr().err
 
 
-def test_ordinary_objects_beside_one_body_on_a_base_are_refused_with_the_remedy(tmp_path):
+def test_ordinary_objects_beside_a_base_are_refused_with_the_remedy(tmp_path):
     file = write(tmp_path, GOOD + "\nprimitives: [{name: box, shape: box, size: [1, 1, 1]}]\n")
-    with pytest.raises(SceneError, match="primitives: ordinary objects stand beside surface_contacts only: write this"):
+    with pytest.raises(SceneError, match="base: .* ordinary objects know none: leave 'primitives' out"):
         load_surface_scene(file)

@@ -154,7 +154,7 @@ class SurfaceSimulator(Recorded):
         tree, scene = self.tree, self.surface_scene
         carrier = [] if tree.model is None else [np.ascontiguousarray(part).tobytes() for part in tree.model.tree]
         return (
-            ("kind of scene", "contacts in a tree" if scene.base is None else "one body on a base"),
+            ("kind of scene", "contacts in a tree" if scene.base is None else "contacts on a base"),
             ("joints", self.world.joint_names), ("robot or base", (*carrier, scene.base and scene.base.velocity)),
             ("gravity", tuple(scene.gravity)), *self._part.fingerprint(),
         )  # fmt: skip
