@@ -179,7 +179,7 @@ def _place_body(tree, body):
 
 
 def describe_surface_scene(path):
-    """Lines about a scene of surfaces of either kind: its bodies and where they touch; raises as ``build_tree``."""
+    """Lines about a scene of surfaces: its bodies and where they touch; raises as ``build_tree``."""
     scene, tree = build_surface_scene(path)
     lines = [f"scene      {scene.path}"]
     if scene.base is None:

@@ -63,7 +63,7 @@ class SurfaceTree(TreeMotion):
     >>> np.linalg.norm(slip)
     0.0
     >>> tree.roll("ball", q, spin)
-    >>> tree.mode_name("ball"), tree.kinetic_energy(), tree.energy(), tree.gap("ball")
+    >>> tree.mode_name("ball"), tree.energies()[0], tree.energy(), tree.gap("ball")
     ('rolling', 0.7, 1.681, 0.0)
     >>> tree.energies(), tree.body_motion("ball")[3]
     ((0.7, 0.981), array([1., 0., 0.]))
@@ -495,16 +495,6 @@ class SurfaceTree(TreeMotion):
         """
         self._observe()
         return mechanical_energy(self.tree, self.kin, self._stages.gravity)
-
-    def kinetic_energy(self) -> float:
-        """Kinetic energy.
-
-        Returns
-        -------
-        float
-            [J]
-        """
-        return self.energies()[0]
 
     def energy(self) -> float:
         """Kinetic and potential energy.
