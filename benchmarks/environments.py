@@ -19,8 +19,7 @@ from quick import need, options_of
 
 need("gymnasium")
 
-from mb_contact.gym import TASKS, Efforts, WorldsEnv  # noqa: E402
-from mb_contact.gym.tasks import STEPS  # noqa: E402
+from mb_contact.gym import TASKS, WorldsEnv  # noqa: E402
 
 
 def measure(task, count, actions, rounds):
@@ -29,8 +28,9 @@ def measure(task, count, actions, rounds):
     env.reset(seed=0)
     chosen = rng.uniform(-1.0, 1.0, (actions, *env.action_space.shape))
     saved, best = env.worlds.save(), [np.inf, np.inf]
-    actor = Efforts(env.task.scale).on(env.worlds)
-    calls = env.step, lambda action: env.worlds.step(actor.efforts(env.worlds, action, None), STEPS)
+    each = env.task.steps
+    actor = env.task.actions.on(env.worlds)
+    calls = env.step, lambda action: env.worlds.step(actor.efforts(env.worlds, action, None), each)
     for _ in range(rounds + 1):  # the first one warms up
         for side, call in enumerate(calls):
             env.worlds.restore(saved)
@@ -39,7 +39,7 @@ def measure(task, count, actions, rounds):
             for action in chosen:
                 call(action)
                 steps += int((env.ages > 0).sum()) if side == 0 else count
-            best[side] = min(best[side], 1e6 * (time.process_time() - begun) / (steps * STEPS))
+            best[side] = min(best[side], 1e6 * (time.process_time() - begun) / (steps * each))
     env.close()
     return best
 

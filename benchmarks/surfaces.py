@@ -27,8 +27,8 @@ from scipy.spatial import ConvexHull
 
 import mb_contact as mb
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, ellipsoid, plane, sphere
-from mb_contact.surfaces.scene_build import build_motion
+from mb_contact.surfaces import ContactJoint, SurfaceBody, SurfaceTree, ellipsoid, plane, sphere
+from mb_contact.surfaces.scene_build import build_tree
 from mb_contact.surfaces.scene_file import load_surface_scene
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,13 +62,13 @@ def timed(run):
 def rolling(rough=True):
     """The ellipsoid on a plane in contact coordinates, at its start: rolling, or at rest on ice."""
     body = SurfaceBody(ellipsoid(AXES), MASS, np.diag(MOMENTS))
-    motion = SurfaceMotion(body, SurfaceBase(plane()), friction=np.inf if rough else 0.0)
-    q, _ = motion.contact.first_touch(tilted(), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
+    tree = SurfaceTree([ContactJoint("egg", None, plane(), body, "free", friction=np.inf if rough else 0.0)])
+    q, _ = tree.first_touch("egg", tilted(), (0.0, 0.0, 1.0))
     if rough:
-        motion.roll(q, motion.contact.surfaces[0].frame(q[:2]).T @ SPIN)
+        tree.roll("egg", q, tree.pair("egg").surfaces[0].frame(q[:2]).T @ SPIN)
     else:
-        motion.slide(q)
-    return motion
+        tree.slide("egg", q)
+    return tree
 
 
 def lattice(count):
@@ -81,9 +81,9 @@ def lattice(count):
 
 def rolling_scene(folder, step, vertices=None, rough=True):
     """The same scene for the simulator, its ellipsoid exact or a convex mesh with so many vertices."""
-    motion = rolling(rough)
-    R, p = motion.pose()
-    _, w, v = motion.centre_of_mass()
+    tree = rolling(rough)
+    R, p = tree.pose("egg")
+    w, v = tree.velocity("egg")
     shape = {"shape": "ellipsoid", "size": (2.0 * AXES).tolist()}
     if vertices is not None:
         file = Path(folder) / f"ellipsoid_{vertices}.ply"
@@ -126,16 +126,16 @@ def rolling_table(rough=True):
     """Rows (method, step, error, seconds per simulated second)."""
     reference = rolling(rough)
     reference.run_adaptive(ROLL_TIME, 1e-12, 1e-14)
-    want = place(*reference.pose())
+    want = place(*reference.pose("egg"))
     rows = []
     for step in (2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4):
-        motion = rolling(rough)
-        _, seconds = timed(lambda m=motion, h=step: m.run(ROLL_TIME, h))
-        rows.append(("contact coordinates, RK4", step, np.abs(place(*motion.pose()) - want).max(), seconds))
+        tree = rolling(rough)
+        _, seconds = timed(lambda m=tree, h=step: m.run(ROLL_TIME, h))
+        rows.append(("contact coordinates, RK4", step, np.abs(place(*tree.pose("egg")) - want).max(), seconds))
     for tolerance in (1e-4, 1e-6, 1e-8):
-        motion = rolling(rough)
-        count, seconds = timed(lambda m=motion, t=tolerance: m.run_adaptive(ROLL_TIME, t, t))
-        error = np.abs(place(*motion.pose()) - want).max()
+        tree = rolling(rough)
+        count, seconds = timed(lambda m=tree, t=tolerance: m.run_adaptive(ROLL_TIME, t, t))
+        error = np.abs(place(*tree.pose("egg")) - want).max()
         rows.append(("contact coordinates, 5(4)", ROLL_TIME / count, error, seconds))
     with tempfile.TemporaryDirectory() as folder:
         for vertices in (None, *MESHES):
@@ -152,11 +152,11 @@ def rolling_table(rough=True):
 def leaving_motion():
     """The ball on the sphere in contact coordinates, at rest."""
     body = SurfaceBody(sphere(SMALL), MASS, 0.4 * MASS * SMALL**2 * np.eye(3))
-    motion = SurfaceMotion(body, SurfaceBase(sphere(BIG)))
+    tree = SurfaceTree([ContactJoint("ball", None, sphere(BIG), body, "free")])
     p = (BIG + 2.0 * SMALL) * np.array([np.sin(START), 0.0, np.cos(START)])
-    u1, u2, _ = motion.contact.closest(np.eye(3), p)
-    motion.slide(motion.contact.coordinates(u1, u2, np.eye(3)))
-    return motion
+    u1, u2, _ = tree.pair("ball").closest(np.eye(3), p)
+    tree.slide("ball", tree.pair("ball").coordinates(u1, u2, np.eye(3)))
+    return tree
 
 
 def leaving_instant():
@@ -177,12 +177,12 @@ def leaving_table():
     instant, cosine = leaving_instant()
     rows = []
     for step in (2e-2, 1e-2, 5e-3, 1e-3):
-        motion = leaving_motion()
-        _, seconds = timed(lambda m=motion, h=step: m.run(1.0, h))
-        event = motion.events[0]
+        tree = leaving_motion()
+        _, seconds = timed(lambda m=tree, h=step: m.run(1.0, h))
+        event = tree.events[0]
         again = leaving_motion()
         again.run(event.time, step)
-        p = again.centre_of_mass()[0]
+        p = again.centre_of_mass()
         error = abs(p[2] / np.linalg.norm(p) - cosine)
         rows.append(("contact coordinates, RK4", step, abs(event.time - instant), error, seconds))
     for step in (5e-3, 1e-3, 2e-4):
@@ -225,12 +225,12 @@ def patch_table():
     """Rows (step, relative energy error, sideways drift [m], seconds per simulated second, microseconds a step)."""
     rows = []
     for step in (4e-3, 2e-3, 1e-3, 5e-4):
-        motion = build_motion(load_surface_scene("package://mb_contact/config/bezier_patch.yaml"))
-        energy, start = motion.energy(), motion.centre_of_mass()[0]
-        motion.run(0.01, step)
-        _, seconds = timed(lambda m=motion, h=step: m.run(9.99, h))
-        drift = np.abs(motion.centre_of_mass()[0] - start)[:2].max()
-        rows.append((step, abs(motion.energy() / energy - 1.0), drift, seconds / 9.99, 1e6 * seconds / 9.99 * step))
+        tree = build_tree(load_surface_scene("package://mb_contact/config/bezier_patch.yaml"))
+        energy, start = tree.energy(), tree.centre_of_mass()
+        tree.run(0.01, step)
+        _, seconds = timed(lambda m=tree, h=step: m.run(9.99, h))
+        drift = np.abs(tree.centre_of_mass() - start)[:2].max()
+        rows.append((step, abs(tree.energy() / energy - 1.0), drift, seconds / 9.99, 1e6 * seconds / 9.99 * step))
     return rows
 
 

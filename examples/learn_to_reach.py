@@ -71,7 +71,7 @@ def learn(generations, threads=None, seed=1, say=print):
         mean = search.mean.reshape(1, *shape)
         if generation % EVERY == 0 or generation == generations:
             rewards, distances = run(judged, mean, list(range(FIRST_UNSEEN, FIRST_UNSEEN + UNSEEN)))
-            steps = generation * env.num_envs * env.task.horizon * gym.tasks.STEPS
+            steps = generation * env.num_envs * env.task.horizon * env.task.steps
             history.append(Progress(generation, steps, spent, rewards[0], distances[0]))
             say(f"{generation:4d} generations {steps / 1e6:7.1f} million steps {spent:6.1f} s CPU  reward "
                 f"{rewards.mean():7.1f}  distance at the end, median {np.median(distances):.3f} m")  # fmt: skip

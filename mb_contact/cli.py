@@ -180,9 +180,6 @@ def _command(commands, name, run, text, *options, epilog=None):
     return parser
 
 
-# --- run ------------------------------------------------------------------------------------------
-
-
 def _run(arguments):
     from mb_contact.model.scene import load_scene
     from mb_contact.model.world import build_world
@@ -216,17 +213,11 @@ def _seed(seed):
     np.random.seed(seed)  # noqa: NPY002 (the global generator is the one that a user's code may share)
 
 
-# --- view -----------------------------------------------------------------------------------------
-
-
 def _view(arguments):
     from mb_contact.viewer.command import run_view
     from mb_contact.viewer.options import options_from_arguments
 
     return run_view(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
-
-
-# --- record, replay -------------------------------------------------------------------------------
 
 
 def _record(arguments):
@@ -247,16 +238,10 @@ def _replay(arguments):
     return replay_file(arguments.scene, arguments.bag, lambda line: print(f"mb-contact: {line}", file=sys.stderr))
 
 
-# --- test -----------------------------------------------------------------------------------------
-
-
 def _test(arguments):
     from mb_contact.testing.command import run_command
 
     return run_command(arguments)
-
-
-# --- demo -----------------------------------------------------------------------------------------
 
 
 def _demo_patch(arguments):
@@ -283,9 +268,6 @@ def _demo(arguments):
     return run_demonstration(demonstration, options)
 
 
-# --- compile --------------------------------------------------------------------------------------
-
-
 def _compile(arguments):
     from mb_contact.model.scene import load_scene
     from mb_contact.simulation.kernels.warm_up import compile_ahead
@@ -304,9 +286,6 @@ def _say_in_place(line):
     print(f"{clear}mb-contact: {line}", end="\r" if moving else "\n", file=sys.stderr, flush=True)
 
 
-# --- new, check, info ----------------------------------------------------------------------------------
-
-
 def _new(arguments):
     from pathlib import Path
 
@@ -323,50 +302,15 @@ def _new(arguments):
 
 
 def _check(arguments):
-    """All that ``run`` and ``view`` do before time starts, and what is odd."""
-    from mb_contact.simulation.initial import initial_penetrations
-    from mb_contact.surfaces.scene_file import is_surface_scene
+    from mb_contact.programs.check import run_check
 
-    if is_surface_scene(arguments.scene):
-        from mb_contact.simulation.surfaces.simulator import surface_simulator
-        from mb_contact.simulation.surfaces.world import describe_others
-        from mb_contact.surfaces.scene_build import describe_surface_scene
-
-        lines = describe_surface_scene(arguments.scene)
-        others, world = describe_others(arguments.scene)
-        surface_simulator(arguments.scene, _say_in_place)
-        found = initial_penetrations(world) if world else ()
-        odd = [f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start" for a, b, depth in found]
-        lines += others
-    else:
-        from mb_contact.model.describe import describe_scene
-        from mb_contact.ros.options import NodeOptions, Schedule
-        from mb_contact.simulation.simulator import Simulator
-
-        sim = Simulator(arguments.scene, progress=_say_in_place)
-        _ = sim.sensors if sim.scene.sensors else None
-        Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
-        lines, odd = [f"{arguments.scene}: fine", *describe_scene(sim.scene, sim.world)], sim.warnings
-    print("\n".join([*lines, *(f"warning: {text}" for text in odd)]))
-    return 0
+    return run_check(arguments.scene, _say_in_place)
 
 
 def _info(arguments):
-    from mb_contact.model.describe import describe_model
-    from mb_contact.model.urdf.reader import load_urdf
+    from mb_contact.programs.check import run_info
 
-    model = load_urdf(
-        arguments.urdf,
-        floating=arguments.floating,
-        collision_meshes="warn",
-        inertia_errors="warn",
-        massless="armature",
-    )
-    print("\n".join(describe_model(model)))
-    return 0
-
-
-# --- import, export ---------------------------------------------------------------------------------------
+    return run_info(arguments.urdf, arguments.floating)
 
 
 def _import(arguments):
@@ -391,71 +335,10 @@ def _export(arguments):
     return 0
 
 
-# --- lcp, bench -----------------------------------------------------------------------------------
-
-
 def _lcp(arguments):
-    problem = _read_lcp(arguments.problem)
-    if "mu" in problem:
-        return _cone(problem, arguments)
-    from mb_contact.solvers import solve_lcp
+    from mb_contact.programs.lcp import run_lcp
 
-    tolerance = 1e-9 if arguments.tolerance is None else arguments.tolerance
-    result = solve_lcp(
-        problem["M"],
-        problem["q"],
-        method=arguments.method or "lemke",
-        tolerance=tolerance,
-        lower=problem.get("lower"),
-        upper=problem.get("upper"),
-    )
-    return _report("z", result.z, result, result.residual)
-
-
-def _cone(problem, arguments):
-    """A frictional contact problem: W (or M), q, mu."""
-    from mb_contact.solvers import solve_friction
-
-    if arguments.method not in (None, "cone"):
-        raise InputError(f"there is no method '{arguments.method}' for contact with mu; choose cone")
-    W = problem["W"] if "W" in problem else problem["M"]
-    tolerance = 1e-8 if arguments.tolerance is None else arguments.tolerance
-    result = solve_friction(W, problem["q"], problem["mu"], tolerance=tolerance)
-    return _report("r", result.r, result, result.residual.relative)
-
-
-def _report(name, values, result, residual):
-    print(f"{name}          [" + ", ".join(f"{value:.12g}" for value in values) + "]")
-    print(f"status     {result.status}")
-    print(f"residual   {residual:.3e}")
-    print(f"iterations {result.iterations}")
-    return 0 if result.status == "solved" else 1
-
-
-def _read_lcp(path):
-    """The arrays of a NumPy archive: M and q, or W, q and mu."""
-    import zipfile
-
-    import numpy as np
-
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if not hasattr(archive, "files"):
-            raise InputError(f"{path} holds one array; it must be an .npz archive with M and q")
-        with archive:
-            matrix = "W" if "W" in archive.files and "mu" in archive.files else "M"
-            missing = [name for name in (matrix, "q") if name not in archive.files]
-            if missing:
-                held = ", ".join(archive.files) or "nothing"
-                raise InputError(f"{path} has no {' and no '.join(missing)}; it holds {held}")
-            return {name: archive[name] for name in ("M", "W", "q", "mu", "lower", "upper") if name in archive.files}
-    except (ValueError, zipfile.BadZipFile, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not an .npz archive of numbers: {error}") from None
-
-
-# --- entry ----------------------------------------------------------------------------------------
+    return run_lcp(arguments)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

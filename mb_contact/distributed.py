@@ -22,9 +22,10 @@ from mb_contact.record import State
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.lanes import Held, ThreadLane
 from mb_contact.worlds.readings import WorldReadings
+from mb_contact.worlds.states import WorldsState
 from mb_contact.worlds.trajectories import Rollout
 from mb_contact.worlds.values import OwnValues
-from mb_contact.worlds.worlds import Worlds, WorldsState
+from mb_contact.worlds.worlds import Worlds
 
 RESTARTS = 3  #: of an actor within one call; then its failure is the call's
 

@@ -173,19 +173,6 @@ class State:
         return State(self._layout, fixed.copy(), contacts.copy(), self.scene)
 
 
-class Owner:
-    """What a state asks of whoever has it, and of whoever has a part of it beside the arrays."""
-
-    def _state_vectors(self):
-        raise NotImplementedError
-
-    def _make_room_for(self, contacts):
-        raise NotImplementedError
-
-    def _state_written(self, index):
-        raise NotImplementedError
-
-
 class TreePart:
     """A SurfaceTree as a part of a state."""
 
@@ -252,6 +239,8 @@ class LiveState(State):
         Pairs of shapes.
     scene : tuple of (what, value)
     """
+
+    _state_vectors = _make_room_for = _state_written = None  #: of the owner
 
     def __init__(self, layout, owner, pairs=0, scene=()):
         super().__init__(layout, None, None, scene)

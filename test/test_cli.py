@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command line: complete help, one clear line and exit code 2 for bad input, never a traceback."""
+"""cli.py, programs/check.py, programs/lcp.py: complete help, one line and exit code 2 for bad input, no traceback."""
 
 from __future__ import annotations
 

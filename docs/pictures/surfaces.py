@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, ellipsoid, plane, sphere, torus
+from mb_contact.surfaces import ContactJoint, SurfaceBody, SurfaceTree, ellipsoid, moving_base, plane, sphere, torus
 from mb_contact.surfaces.scene_build import build_surface_scene
 
 matplotlib.use("Agg")
@@ -29,13 +29,13 @@ def turned(axis, angle):
     return np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) if axis == 0 else np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
 
 
-def rolling(body, R, p, w, base=None):
-    """A motion that rolls on a plane from orientation R with the absolute angular velocity w."""
-    motion = SurfaceMotion(body, base or SurfaceBase(plane()), friction=np.inf, release=False)
-    q, _ = motion.contact.first_touch(R, p, DOWN)
-    axes = motion.contact.surfaces[0].frame(q[:2])
-    motion.roll(q, axes.T @ (np.array(w) - motion.base.angular_velocity))
-    return motion
+def rolling(body, R, p, w, turns=(0.0, 0.0, 0.0)):
+    """The tree of a body that rolls on a plane from orientation R with the absolute angular velocity w."""
+    joint = ContactJoint("body", "base", plane(), body, "free", friction=np.inf, release=False)
+    tree = SurfaceTree([joint], moving_base("base", angular_velocity=turns))
+    q, _ = tree.first_touch("body", R, p, DOWN)
+    tree.roll("body", q, tree.pair("body").surfaces[0].frame(q[:2]).T @ (np.array(w) - turns))
+    return tree
 
 
 def rattleback(axes):
@@ -49,7 +49,7 @@ def rattleback(axes):
         while motion.time < 10.0:
             motion.run(0.01, 2e-4)
             times.append(motion.time)
-            spins.append(motion.centre_of_mass()[1][2])
+            spins.append(motion.velocity("body")[0][2])
         axes.plot(times, spins, label=f"set spinning {label}")
     axes.axhline(0.0, color="0.6", linewidth=0.8)
     axes.set(title="rattleback", xlabel="time [s]", ylabel="spin about the vertical [rad/s]")
@@ -61,12 +61,11 @@ def turntable(axes):
     rate, r = 2.0, 0.1
     for x in (0.3, 0.6):
         body = SurfaceBody(sphere(r), 1.0, 0.4 * r * r * np.eye(3))
-        base = SurfaceBase(plane(), angular_velocity=(0.0, 0.0, rate))
-        motion = rolling(body, np.eye(3), (x, 0.0, 1.0), (0.6, 0.4, 0.0), base)
-        path = [motion.centre_of_mass()[0]]
+        motion = rolling(body, np.eye(3), (x, 0.0, 1.0), (0.6, 0.4, 0.0), (0.0, 0.0, rate))
+        path = [motion.body_motion("body")[1]]
         for _ in range(200):
             motion.run(3.5 * 2.0 * np.pi / rate / 200, 2e-3)
-            path.append(motion.centre_of_mass()[0])
+            path.append(motion.body_motion("body")[1])
         path = np.array(path)
         miss = np.linalg.norm(path[-1] - path[0])
         axes.plot(path[:, 0], path[:, 1], label=f"after 3.5 turns of the table {miss:.0e} m from its start")
@@ -85,8 +84,8 @@ def hoop(axes):
     motion = rolling(body, R, (0.0, 0.0, 1.0), R @ np.array([0.0, 0.3, 9.0]))
     touch, centre = [], []
     for _ in range(600):
-        touch.append(motion.contact_force().point)
-        centre.append(motion.centre_of_mass()[0])
+        touch.append(motion.contact_point("body")[0])
+        centre.append(motion.body_motion("body")[1])
         motion.run(0.01, 1e-3)
     touch, centre = np.array(touch), np.array(centre)
     axes.plot(touch[:, 0], touch[:, 1], label="contact")

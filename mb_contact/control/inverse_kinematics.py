@@ -3,8 +3,6 @@
 
 """Inverse kinematics: joint positions at which frames are where they should be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

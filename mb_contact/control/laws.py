@@ -8,8 +8,6 @@ them.  A robot is a :class:`~mb_contact.Simulator`, or :class:`Robot` where posi
 With M the mass matrix, h the Coriolis, centrifugal and gravity efforts, d the joints' viscous damping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Wanted poses of frames, and how far frames are from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

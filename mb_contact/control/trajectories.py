@@ -7,8 +7,6 @@ The law in time is Ruckig's (Berscheid and Kroeger 2021), the quickest there is 
 other; without Ruckig (``pip install 'mb_contact[control]'``) the message says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

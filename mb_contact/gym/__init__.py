@@ -9,12 +9,12 @@
 """
 
 from mb_contact.gym.actions import Efforts, HandPoses, JointTargets
-from mb_contact.gym.environments import SingleEnv, WorldsEnv, register_all
-from mb_contact.gym.own_tasks import SceneTask, make
-from mb_contact.gym.tasks import TASKS, Task
+from mb_contact.gym.environments import SingleEnv, WorldsEnv, make, register_all
+from mb_contact.gym.own_tasks import SceneTask
+from mb_contact.gym.tasks import TASKS
 
 __all__ = [
-    "TASKS", "Efforts", "HandPoses", "JointTargets", "SceneTask", "SingleEnv", "Task", "WorldsEnv", "make",
+    "TASKS", "Efforts", "HandPoses", "JointTargets", "SceneTask", "SingleEnv", "WorldsEnv", "make",
 ]  # fmt: skip
 
 register_all()

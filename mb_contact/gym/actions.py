@@ -29,8 +29,8 @@ class Efforts:
     ----------
     scale : array_like (joints,) or float, optional
         The joints' effort limits if left out.
-    rest : array_like (joints,), optional
-        What acts beside the actions.
+    rest : array_like (joints,) or callable, optional
+        What acts beside the actions, or a function from the scene to it.
     """
 
     scale: Any = None
@@ -93,14 +93,15 @@ class HandPoses:
 class EffortActor:
     """Efforts of all joints."""
 
-    def __init__(self, worlds: Worlds, scale: ArrayLike | None, rest: ArrayLike | None) -> None:
+    def __init__(self, worlds: Worlds, scale: ArrayLike | None, rest: Any) -> None:
         count, limits = len(worlds.world.joint_names), worlds.world.effort_limit
         if scale is None and not np.isfinite(limits).all():
             free = [name for name, limit in zip(worlds.world.joint_names, limits) if not np.isfinite(limit)]
             raise InputError(f"joint '{free[0]}' has no effort limit; give Efforts a scale")
         wanted = limits if scale is None else np.broadcast_to(np.asarray(scale, float), np.shape(scale) or (count,))
         self.scale = as_vector(wanted, count, "scale")
-        self.rest = np.zeros(count) if rest is None else as_vector(rest, count, "rest")
+        given = rest(worlds.scene) if callable(rest) else rest
+        self.rest = np.zeros(count) if given is None else as_vector(given, count, "rest")
         self.size = count
 
     def begin(self, worlds: Worlds, chosen: Any) -> None:

@@ -5,6 +5,7 @@
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,11 +15,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from mb_contact.checks import Floats, as_choice
+from mb_contact.checks import Floats, as_choice, as_whole
 from mb_contact.errors import InputError
-from mb_contact.gym.actions import Efforts
+from mb_contact.gym.own_tasks import SceneTask, observation
 from mb_contact.gym.pictures import Pictures
-from mb_contact.gym.tasks import TASKS, Task
+from mb_contact.gym.tasks import TASKS
+from mb_contact.model.scene import Scene
 from mb_contact.worlds.worlds import Worlds
 
 CONFIG = "package://mb_contact/config"
@@ -33,7 +35,7 @@ class WorldsEnv(VectorEnv):
 
     Parameters
     ----------
-    task : str or Task
+    task : str or SceneTask
         One of TASKS by its name, or another (``make``).
     num_envs : int
     threads : int, optional
@@ -43,6 +45,8 @@ class WorldsEnv(VectorEnv):
         browser (extra ``viewer``) at the pace of the clock, drawn by every ``reset`` and ``step``.
     width, height : int
         Of pictures.
+    scene : Scene or path
+        Of a SceneTask.
 
     Attributes
     ----------
@@ -50,7 +54,7 @@ class WorldsEnv(VectorEnv):
     ages : ndarray (num_envs,)
         Actions since the last reset of each; written to, they spread the ends of the episodes.
     names : list of str
-        What each number of an observation is, with its unit; actions are parts of the efforts ``task.scale``.
+        What each number of an observation is, with its unit.
 
     Raises
     ------
@@ -61,22 +65,25 @@ class WorldsEnv(VectorEnv):
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, **RENDERING}
 
     def __init__(
-        self, task: str | Task, num_envs: int = 1, threads: int | None = None, render_mode: str | None = None,
-        width: int = 480, height: int = 360,
+        self, task: str | SceneTask, num_envs: int = 1, threads: int | None = None, render_mode: str | None = None,
+        width: int = 480, height: int = 360, scene: Scene | str | Path = "",
     ) -> None:  # fmt: skip
-        self.task = task if isinstance(task, Task) else TASKS[as_choice(task, TASKS, "task")]
+        if not isinstance(task, SceneTask):
+            file, task = TASKS[as_choice(task, TASKS, "task")]
+            scene = f"{CONFIG}/{file}.yaml"
+        self.task, self._steps, self._horizon = task, as_whole(task.steps, "steps"), as_whole(task.horizon, "horizon")
         if render_mode is not None:
             as_choice(render_mode, RENDERING["render_modes"], "render mode")
-        self.worlds = Worlds(self._scene(), num_envs, threads)
+        self.worlds = Worlds(scene, num_envs, threads)
         self.num_envs, self.render_mode, self._size = num_envs, render_mode, (width, height)
         self._pictures = None if render_mode is None else Pictures(self.worlds, self.task)
         self._shown = 0.0
-        rest = None if self.task.rest is None else self.task.rest(self.worlds.scene)
-        self._actor = (self.task.actions or Efforts(self.task.scale, rest)).on(self.worlds)
+        self._actor = task.actions.on(self.worlds)
         self._q0 = self.worlds.q[0].copy()
-        _, goal = self.task.start(np.random.default_rng(0), self._q0)
+        _, goal = task.start(np.random.default_rng(0), self._q0)
         self.goal = np.tile(goal, (num_envs, 1))
-        self.names = self.task.names(self.worlds)
+        parts = [observation(self.worlds, about, len(goal)) for about in task.observations]
+        self.names, self._parts = [name for names, _ in parts for name in names], [part for _, part in parts]
         self.single_observation_space = Box(-LARGEST, LARGEST, (len(self.names),), np.float64)
         self.single_action_space = Box(-1.0, 1.0, (self._actor.size,), np.float64)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -105,13 +112,15 @@ class WorldsEnv(VectorEnv):
         acting = np.ones(self.num_envs, bool)
         acting[begun] = False
         efforts = self._actor.efforts(self.worlds, actions, np.flatnonzero(acting))
-        self.worlds.step(efforts, self.task.steps, None if len(begun) == 0 else acting)
+        self.worlds.step(efforts, self._steps, None if len(begun) == 0 else acting)
         self.ages += acting
-        terms = self.task.reward(self.worlds, self.goal, actions)
+        told = self.task.reward(self.worlds, self.goal, actions)
+        terms = told if isinstance(told, dict) else {"reward": np.asarray(told, dtype=np.float64)}
         failed = self.worlds.failed
         rewards = np.where(acting & ~failed, sum(terms.values()), 0.0)
-        terminations = acting & (failed | self.task.is_over(self.worlds, self.goal))
-        truncations = acting & ~terminations & (self.ages >= self.task.horizon)
+        over = False if self.task.is_over is None else self.task.is_over(self.worlds, self.goal)
+        terminations = acting & (failed | over)
+        truncations = acting & ~terminations & (self.ages >= self._horizon)
         self._ended = terminations | truncations
         self._show()
         return self._observe(), rewards, terminations, truncations, {name: term.copy() for name, term in terms.items()}
@@ -144,11 +153,6 @@ class WorldsEnv(VectorEnv):
             self._pictures.close()
         self.worlds.close()
 
-    def _scene(self):
-        """The task's scene, of the library where a name stands for it."""
-        scene, library = self.task.scene, self.task.actions is None
-        return f"{CONFIG}/{scene}.yaml" if library else scene
-
     def _begin(self, chosen):
         starts = [self.task.start(self._draws[i], self._q0) for i in chosen.tolist()]
         q, self.goal[chosen] = np.array([q for q, _ in starts]), np.array([goal for _, goal in starts])
@@ -158,7 +162,8 @@ class WorldsEnv(VectorEnv):
         self._ended[chosen] = False
 
     def _observe(self):
-        return np.clip(self.task.observe(self.worlds, self.goal), -LARGEST, LARGEST)
+        parts = [part(self.worlds, self.goal) for part in self._parts]
+        return np.clip(np.concatenate(parts, axis=1), -LARGEST, LARGEST)
 
 
 class SingleEnv(gymnasium.Env):
@@ -166,7 +171,7 @@ class SingleEnv(gymnasium.Env):
 
     Parameters
     ----------
-    task : str or Task
+    task : str or SceneTask
         One of TASKS by its name, or another (``make``).
     render_mode, width, height
         As of WorldsEnv.
@@ -174,9 +179,12 @@ class SingleEnv(gymnasium.Env):
 
     metadata = dict(RENDERING)
 
-    def __init__(self, task: str | Task, render_mode: str | None = None, width: int = 480, height: int = 360) -> None:
+    def __init__(
+        self, task: str | SceneTask, render_mode: str | None = None, width: int = 480, height: int = 360,
+        scene: Scene | str | Path = "",
+    ) -> None:  # fmt: skip
         self.render_mode = render_mode
-        self.vector = WorldsEnv(task, 1, 1, render_mode, width, height)
+        self.vector = WorldsEnv(task, 1, 1, render_mode, width, height, scene)
         self.observation_space = self.vector.single_observation_space
         self.action_space = self.vector.single_action_space
 
@@ -200,6 +208,44 @@ class SingleEnv(gymnasium.Env):
     def close(self) -> None:
         """End the world."""
         self.vector.close_extras()
+
+
+def make(scene: Scene | str | Path, task: SceneTask, num_envs: int | None = None, **options: Any) -> Any:
+    """An environment of a scene, or ``num_envs`` in one.
+
+    Parameters
+    ----------
+    scene : Scene or path
+    task : SceneTask
+    num_envs : int, optional
+        A WorldsEnv of so many; a SingleEnv if left out.
+    options
+        ``threads`` (of many), ``render_mode``, ``width``, ``height``, as of these.
+
+    Returns
+    -------
+    WorldsEnv or SingleEnv
+
+    Raises
+    ------
+    InputError
+        An observation that there is not, a joint without an actuator, numbers that do not fit.
+    SceneError, ModelError
+        The scene is impossible.
+
+    Examples
+    --------
+    >>> import mb_contact.gym
+    >>> def upright(worlds, goal, actions):
+    ...     return worlds.link_poses("link_0")[1][:, 2, 2]
+    >>> task = mb_contact.gym.SceneTask(upright, mb_contact.gym.Efforts(scale=5.0))
+    >>> env = mb_contact.gym.make(mb.pendulum(1).scene(), task, num_envs=4, threads=1)
+    >>> observations, _ = env.reset(seed=1)
+    >>> observations.shape, env.names
+    ((4, 2), ['hinge_0 [rad, m]', 'hinge_0 rate [rad/s, m/s]'])
+    """
+    options["scene"] = scene
+    return SingleEnv(task, **options) if num_envs is None else WorldsEnv(task, num_envs, **options)
 
 
 def register_all() -> None:

@@ -1,23 +1,17 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Environments of one's own scenes: what a task asks for, with observations by name."""
-
-from __future__ import annotations
+"""What an environment asks for in a scene: actions, observations by name, reward, reset, ends; w worlds at once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mb_contact.checks import Floats, as_choice, as_whole
+from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
 from mb_contact.gym.actions import Efforts, HandPoses, JointTargets
-from mb_contact.gym.environments import SingleEnv, WorldsEnv
-from mb_contact.gym.tasks import Task, joint_names, joint_state
-from mb_contact.model.scene import Scene
 from mb_contact.worlds.worlds import Worlds
 
 AXES = "xyz"
@@ -46,6 +40,8 @@ class SceneTask:
         Of a world in one action.
     eye, target : tuple of float
         From where pictures look at what [m].
+    goal_at : callable, optional
+        (goal (g,)) to the place (3,) at which pictures show it [m].
     """
 
     reward: Callable[[Worlds, Floats, Floats], Any]
@@ -57,82 +53,23 @@ class SceneTask:
     steps: int = 10
     eye: tuple[float, float, float] = (1.5, -1.5, 1.2)
     target: tuple[float, float, float] = (0.3, 0.0, 0.3)
+    goal_at: Callable[[Floats], tuple[float, float, float]] | None = None
 
-
-def make(scene: Scene | str | Path, task: SceneTask, num_envs: int | None = None, **options: Any) -> Any:
-    """An environment of a scene, or ``num_envs`` in one.
-
-    Parameters
-    ----------
-    scene : Scene or path
-    task : SceneTask
-    num_envs : int, optional
-        A WorldsEnv of so many; a SingleEnv if left out.
-    options
-        ``threads`` (of many), ``render_mode``, ``width``, ``height``, as of these.
-
-    Returns
-    -------
-    WorldsEnv or SingleEnv
-
-    Raises
-    ------
-    InputError
-        An observation that there is not, a joint without an actuator, numbers that do not fit.
-    SceneError, ModelError
-        The scene is impossible.
-
-    Examples
-    --------
-    >>> import mb_contact.gym
-    >>> def upright(worlds, goal, actions):
-    ...     return worlds.link_poses("link_0")[1][:, 2, 2]
-    >>> task = mb_contact.gym.SceneTask(upright, mb_contact.gym.Efforts(scale=5.0))
-    >>> env = mb_contact.gym.make(mb.pendulum(1).scene(), task, num_envs=4, threads=1)
-    >>> observations, _ = env.reset(seed=1)
-    >>> observations.shape, env.names
-    ((4, 2), ['hinge_0 [rad, m]', 'hinge_0 rate [rad/s, m/s]'])
-    """
-    whole = _task(scene, task)
-    return SingleEnv(whole, **options) if num_envs is None else WorldsEnv(whole, num_envs, **options)
-
-
-def _task(scene, task):
-    """The Task of a SceneTask."""
-    parts: list[Any] = []  # of the observations, known as soon as there are worlds
-
-    def names(worlds):
-        goals = len(start(np.random.default_rng(0), worlds.q[0])[1])
-        parts[:] = [_observation(worlds, about, goals) for about in task.observations]
-        return [name for found, _ in parts for name in found]
-
-    def observe(worlds, goal):
-        return np.concatenate([part(worlds, goal) for _, part in parts], axis=1)
-
-    def reward(worlds, goal, actions):
-        terms = task.reward(worlds, goal, actions)
-        return terms if isinstance(terms, dict) else {"reward": np.asarray(terms, dtype=np.float64)}
-
-    def start(rng, q):
-        drawn = q if task.reset is None else task.reset(rng, q.copy())
+    def start(self, rng: np.random.Generator, q: Floats) -> tuple[Floats, Floats]:
+        """(q, goal) with which an episode of one world begins."""
+        drawn = q if self.reset is None else self.reset(rng, q.copy())
         q, goal = drawn if isinstance(drawn, tuple) else (drawn, np.zeros(0))
         return np.asarray(q, dtype=np.float64), np.asarray(goal, dtype=np.float64)
 
-    over = task.is_over or (lambda worlds, goal: np.zeros(worlds.count, bool))
-    return Task(
-        scene=scene, scale=(), observe=observe, names=names, reward=reward, is_over=over, start=start, eye=task.eye,
-        target=task.target, horizon=as_whole(task.horizon, "horizon"), actions=task.actions,
-        steps=as_whole(task.steps, "steps"),
-    )  # fmt: skip
 
-
-def _observation(worlds, about, goals):
+def observation(worlds: Worlds, about: Any, goals: int) -> tuple[list[str], Callable[[Worlds, Floats], Floats]]:
     """(names, function) of one entry of the observations, of a task whose goals have so many numbers."""
     if not isinstance(about, str):
         names, function = about
         return list(names), lambda w, goal: np.asarray(function(w, goal), dtype=np.float64).reshape(w.count, -1)
     if about == "joints":
-        return joint_names(worlds), lambda w, goal: joint_state(w)
+        names = worlds.world.joint_names
+        return [f"{name} [rad, m]" for name in names] + [f"{name} rate [rad/s, m/s]" for name in names], _joints
     if about == "targets":
         v = worlds.world.joint_v
         return [f"{name} target" for name in worlds.world.joint_names], lambda w, goal: w.targets[:, v]
@@ -144,6 +81,11 @@ def _observation(worlds, about, goals):
         known = "joints, targets, goal, position of LINK, pose of LINK, velocity of OBJECT, force on LINK"
         raise InputError(f"there is no observation '{about}'; there are {known}")
     return _OF[kind](worlds, name)
+
+
+def _joints(worlds, _goal):
+    """Positions and velocities (w, 2 joints) of all joints."""
+    return np.concatenate((worlds.q[:, worlds.world.joint_q], worlds.v[:, worlds.world.joint_v]), axis=1)
 
 
 def _position(worlds, link):

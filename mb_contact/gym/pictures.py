@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mb_contact.gym.tasks import Task
+from mb_contact.gym.own_tasks import SceneTask
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.shapes.shape_meshes import ball_profile, turned
 from mb_contact.types import WORLD
@@ -29,10 +29,10 @@ class Pictures:
     Parameters
     ----------
     worlds : Worlds
-    task : Task
+    task : SceneTask
     """
 
-    def __init__(self, worlds: Worlds, task: Task) -> None:
+    def __init__(self, worlds: Worlds, task: SceneTask) -> None:
         self._worlds, self._task = worlds, task
         drawing = scene_drawing(worlds.scene, worlds.world)
         if task.goal_at is not None:

@@ -8,8 +8,6 @@ bodies of millimetres to metres.  A scene of other sizes has them in the power o
 bodies: a copy of a scene in millimetres or micrometres then takes the same decisions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

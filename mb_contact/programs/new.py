@@ -3,8 +3,6 @@
 
 """``mb-contact new``: a folder with a scene of one's own robot, gripper and objects that runs at once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

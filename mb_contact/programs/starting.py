@@ -3,8 +3,6 @@
 
 """How a robot that nobody has described begins: how far it reaches, where it starts, with which servos."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain

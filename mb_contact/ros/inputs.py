@@ -16,7 +16,8 @@ from mb_contact.ros.commands import CommandInbox
 from mb_contact.ros.handling import act, handles
 from mb_contact.ros.pushes import WAITING, WRENCH, PushInbox, due_at, warn_of_delay
 from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
-from mb_contact.simulation.interface import AnySimulator, SceneSimulator
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.surfaces.simulator import AnySimulator
 
 COMMANDS = ("joint_commands", "effort_commands")
 
@@ -62,7 +63,7 @@ class Inputs:
         qos, own = COMMAND_LOCKSTEP if options.lockstep else COMMAND, self._port or node
         self._listen("joint_commands", "sensor_msgs/msg/JointState", self.commands.on_joint_command, qos, own)
         self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self.commands.on_effort_command, qos, own)
-        if isinstance(self._owner.simulator, SceneSimulator):
+        if isinstance(self._owner.simulator, Simulator):
             self._listen("set_joint_states", "sensor_msgs/msg/JointState", self._on_joint_states, STATE, node)
         self._listen_for_pushes()
         self._listen_for_handles()
@@ -148,7 +149,7 @@ class Inputs:
 
     def _make_pushes(self):
         simulator, options = self._owner.simulator, self._owner.options
-        if not isinstance(simulator, SceneSimulator):
+        if not isinstance(simulator, Simulator):
             return None
         links, near = options.external_wrench_links, simulator.scene.contact_wrench_links
         return PushInbox(simulator.world, links, near, options, self._logger)
@@ -230,4 +231,4 @@ class Inputs:
 
 def _servos(simulator: AnySimulator) -> tuple[ArrayLike, ArrayLike] | None:
     """Joints that can be asked for positions and for velocities; None where none can."""
-    return simulator.servos() if isinstance(simulator, SceneSimulator) else None
+    return simulator.servos() if isinstance(simulator, Simulator) else None

@@ -22,7 +22,6 @@ from mb_contact.ros.handling import act
 from mb_contact.ros.services.files import AllowedFiles
 from mb_contact.ros.services.resources import Source, moved, object_of, scene_of_text, with_entry, without
 from mb_contact.ros.services.worlds import simulator_of
-from mb_contact.simulation.interface import SceneSimulator
 from mb_contact.simulation.simulator import Simulator
 
 EVENTS = "applied_events"  #: private name of the recorded topic
@@ -48,7 +47,7 @@ def decode(line: str) -> Any:
         raise InputError(f"{EVENTS} of the recording hold what nobody has written: {error}") from None
 
 
-def do_again(simulator: SceneSimulator, kind: str, fields: dict, scene: Scene) -> SceneSimulator:
+def do_again(simulator: Simulator, kind: str, fields: dict, scene: Scene) -> Simulator:
     """Do it to a simulator that began with ``scene``; returns that, or the one which goes on instead.
 
     Raises

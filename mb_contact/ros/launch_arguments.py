@@ -3,8 +3,6 @@
 
 """The arguments that the launch files take, and the scene around anybody's robot; no ROS 2 is needed here."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import tempfile

@@ -3,8 +3,6 @@
 
 """Run a scene as a ROS 2 node: what ``mb-contact run`` and ``simulator_node`` do."""
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import contextlib
@@ -125,9 +123,7 @@ def _reach(node):
 
 
 def _simulator(scene, progress):
-    from mb_contact.simulation.interface import AnySimulator
-
-    if isinstance(scene, AnySimulator):
+    if hasattr(scene, "step"):
         return scene
     progress(f"loading {getattr(scene, 'path', scene)}")
     from mb_contact.simulation.simulator import Simulator

@@ -8,8 +8,6 @@ rclpy comes from PyPI with the common interfaces only.  tf2_msgs, simulation_int
 generators, compiled into one library and put beside rclpy, for this Python.  A package that is there already stays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

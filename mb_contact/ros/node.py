@@ -8,8 +8,6 @@ come in on an executor thread.  They share only the command inbox and a request 
 physics thread waits for commands itself.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -31,7 +29,8 @@ from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.stepping import Stepping
-from mb_contact.simulation.interface import AnySimulator, SceneSimulator
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.surfaces.simulator import AnySimulator
 
 
 class SimulatorNode:
@@ -141,7 +140,7 @@ class SimulatorNode:
         if (pushes := self.inputs.pushes) is not None:
             record.accepted_wrenches, record.rejected_wrenches = pushes.accepted, pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
-        if isinstance(self.simulator, SceneSimulator):
+        if isinstance(self.simulator, Simulator):
             record.bodies_asleep, record.islands_asleep = self.simulator.count_asleep()
         return record
 

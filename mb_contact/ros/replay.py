@@ -20,7 +20,7 @@ import numpy as np
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.interventions import EVENTS, decode, do_again
-from mb_contact.simulation.interface import AnySimulator
+from mb_contact.simulation.surfaces.simulator import AnySimulator
 
 APPLIED = "applied_efforts"  #: private name of the recorded topic
 _STATES, _COMMANDS = "/joint_states", "/joint_commands"

@@ -6,8 +6,6 @@
 Topics are relative to rviz's namespace.  No ROS 2 is needed here.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import tempfile

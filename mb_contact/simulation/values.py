@@ -65,7 +65,7 @@ class Values:
         array, places = self._places(name)
         if not places:
             raise InputError(f"the scene has nothing whose {name} can be set")
-        wanted = _keys(places if of is None else of, places, name)
+        wanted = keys_of(places if of is None else of, places, name)
         numbers = as_shape(values, (len(wanted),), name)
         low, high = RANGES[name]
         if ((numbers < low) | (numbers > high)).any():
@@ -128,7 +128,7 @@ def _writable(array):
     return view
 
 
-def _keys(of, places, name):
+def keys_of(of, places, name):
     """Names, and sets of names, that ``of`` lists, each of which has a place."""
     try:
         keys = [frozenset(x) if isinstance(x, (tuple, list)) else x for x in of]

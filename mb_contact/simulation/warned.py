@@ -3,8 +3,6 @@
 
 """What is odd about a scene that is none the less simulated: the list of ``mb-contact check``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

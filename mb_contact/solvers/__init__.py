@@ -11,7 +11,6 @@ from mb_contact.solvers.blocks import BlockSolution, solve_blocks
 from mb_contact.solvers.friction import FrictionResult, solve_friction
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.lcp import METHODS, LcpResult, solve_lcp
-from mb_contact.solvers.principal import modified_principal_pivoting, principal_pivoting
 from mb_contact.solvers.residuals import ConeResidual, LcpResidual, cone_residual, lcp_residual
 
 __all__ = [
@@ -24,8 +23,6 @@ __all__ = [
     "LcpResult",
     "cone_residual",
     "lcp_residual",
-    "modified_principal_pivoting",
-    "principal_pivoting",
     "solve_blocks",
     "solve_friction",
     "solve_lcp",

@@ -110,7 +110,7 @@ def solve_lcp(
     >>> mb.solve_lcp([[-1.0]], [-1.0], "auto").status
     'no_solution'
     """
-    M, q, lower, upper, warm = check_problem(M, q, method, limit, lower, upper, warm)
+    M, q, lower, upper, warm = _check_problem(M, q, method, limit, lower, upper, warm)
     n = len(q)
     plain = bool((lower == 0.0).all() and np.isposinf(upper).all())
     # units of z and w may mix: z sqrt(M_ii) and w / sqrt(M_ii) compare
@@ -140,7 +140,7 @@ def solve_lcp(
     return LcpResult(z, w, status, iterations, residuals.natural, residuals, active, bool(infeasible))
 
 
-def check_problem(
+def _check_problem(
     M, q, method, limit, lower, upper, warm
 ) -> tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.int64] | None]:
     """Checked arrays of a problem: M, q, lower, upper and warm."""
@@ -215,19 +215,15 @@ def _lemke_plain(M, q, limit, cover=None):
 
 
 def _principal_pivoting(problem, plain, warm, limit, tolerance):
-    return _by_principal_pivots(problem, warm, limit, "principal_pivoting", by_ppm_one)
+    return _by_principal_pivots(problem, warm, limit, "principal_pivoting", _ppm_one)
 
 
 def _modified_principal_pivoting(problem, plain, warm, limit, tolerance):
-    require_symmetry(problem[0])
-    return _by_principal_pivots(problem, warm, limit, "modified_principal_pivoting", by_modified_ppm)
-
-
-def require_symmetry(M):
-    """Refuse a matrix that modified PPM cannot take."""
+    M = problem[0]
     if np.abs(M - M.T).max(initial=0.0) > ASYMMETRY * np.abs(M).max(initial=0.0):
         message = "modified_principal_pivoting needs a symmetric M; use principal_pivoting for P-matrices"
         raise InputError(f"{message} and lemke for others")
+    return _by_principal_pivots(problem, warm, limit, "modified_principal_pivoting", _modified_ppm)
 
 
 def _by_principal_pivots(problem, warm, limit, method, run):
@@ -249,7 +245,7 @@ def _by_principal_pivots(problem, warm, limit, method, run):
     return reduced.expand(x), end, pivots, active
 
 
-def by_ppm_one(M, q, start, limit):
+def _ppm_one(M, q, start, limit):
     """z >= 0, "" or why it ended, pivots, and which indices are basic, by PPM I."""
     n = len(q)
     z, x = np.zeros((2, n))
@@ -259,10 +255,10 @@ def by_ppm_one(M, q, start, limit):
     return z, PPM_ENDS.get(status, ""), pivots, basic == 1
 
 
-def by_modified_ppm(M, q, start, limit, work=None):
+def _modified_ppm(M, q, start, limit):
     """The same by Drumwright's modified PPM."""
     n = len(q)
-    z, work = np.zeros(n), make_ppm_work(n, n) if work is None else work
+    z, work = np.zeros(n), make_ppm_work(n, n)
     status = modified_ppm(M, q, n, start, len(start), z, 1e-12 * np.abs(q).max(initial=0.0), limit, work)
     basic = np.zeros(n, bool)
     basic[work.active[: work.info[ACTIVE]]] = True

@@ -7,8 +7,6 @@
 becomes 1) and relative to the scaled q, so a vector of 1e13 with a small relative error does not pass for a solution.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np

@@ -19,7 +19,7 @@ _DEFINED = {
     "drumwright.no_slip": ("no_slip_step",),
     "drumwright.point_contacts": ("Bilateral", "PointContacts", "bilateral", "point_contacts"),
     "drumwright.viscous": ("viscous_acceleration",),
-    "formulations.catalogue": ("formulate", "solve_step"),
+    "formulations.catalogue": ("formulate",),
     "formulations.certificate": ("FormulationCertificate", "certify", "certify_formulation"),
     "formulations.formulation": ("StepSolution",),
     "formulations.loops": ("LoopClosure",),

@@ -9,7 +9,7 @@ from mb_contact.studies.drumwright.friction_system import FrictionModelResult, F
 from mb_contact.studies.drumwright.no_slip import no_slip_step
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, bilateral, point_contacts
 from mb_contact.studies.drumwright.viscous import viscous_acceleration
-from mb_contact.studies.formulations.catalogue import formulate, solve_step
+from mb_contact.studies.formulations.catalogue import formulate
 from mb_contact.studies.formulations.certificate import FormulationCertificate, certify, certify_formulation
 from mb_contact.studies.formulations.formulation import StepSolution
 from mb_contact.studies.formulations.loops import LoopClosure
@@ -41,7 +41,6 @@ __all__ = [
     "no_slip_step",
     "point_contacts",
     "sko",
-    "solve_step",
     "two_phases",
     "viscous_acceleration",
 ]

@@ -3,14 +3,15 @@
 
 """What a SurfaceTree is made of: contacts as given, the tree with a body for each, and the workspaces."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.surfaces import layout as layout
 from mb_contact.errors import InputError
-from mb_contact.surfaces.bodies import SurfaceBody
+from mb_contact.surfaces.bodies import SurfaceBody, check_body
 from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.surface import Surface
 from mb_contact.types import (
@@ -88,20 +89,52 @@ class MovingBase(NamedTuple):
         return np.zeros(self.nq)
 
 
-def moving_base(name, base):
-    """The MovingBase of a SurfaceBase; a contact that names it as its parent is in axes of the base.
+def moving_base(
+    name: str,
+    R: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    p: ArrayLike = (0.0, 0.0, 0.0),
+    velocity: ArrayLike = (0.0, 0.0, 0.0),
+    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+) -> MovingBase:
+    """A base that stands, or travels and turns as told whatever it carries: the ``model`` of a SurfaceTree.
+
+    A contact that names it as its parent is in axes of the base.
+
+    Parameters
+    ----------
+    name : str
+    R, p : array_like (3, 3), (3,)
+        Where it is at time 0, world [m].
+    velocity, angular_velocity : array_like (3,)
+        Constant, the former of its origin, world axes [m/s, rad/s].
+
+    Returns
+    -------
+    MovingBase
 
     Raises
     ------
     InputError
         Its pose is none, or its velocities are no three finite numbers.
+
+    Examples
+    --------
+    >>> belt = mb.surfaces.moving_base("belt", velocity=(0.5, 0.0, 0.0))
+    >>> ball = mb.surfaces.SurfaceBody(mb.surfaces.sphere(0.1), 1.0, 0.004 * np.eye(3))
+    >>> joint = mb.surfaces.ContactJoint("ball", "belt", mb.surfaces.plane(), ball, friction=0.3)
+    >>> tree = mb.surfaces.SurfaceTree([joint], belt)
+    >>> tree.slide("ball", tree.first_touch("ball", np.eye(3), (0.0, 0.0, 1.0))[0])
+    >>> tree.run(1.0, step=1e-3)
+    >>> tree.mode_name("ball"), np.round(tree.velocity("ball")[1], 6)
+    ('rolling', array([0.5, 0. , 0. ]))
     """
-    R, p = as_matrix(base.R, (3, 3), "R of the base"), as_vector(base.p, 3, "p of the base")
+    R, p = as_matrix(R, (3, 3), "R of the base"), as_vector(p, 3, "p of the base")
     if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
         raise InputError("R of the base must be a rotation")
-    v = as_vector(base.velocity, 3, "velocity of the base")
-    w = as_vector(base.angular_velocity, 3, "angular_velocity of the base")
-    fields, rates = {field: [] for field in Tree._fields}, []
+    v = as_vector(velocity, 3, "velocity of the base")
+    w = as_vector(angular_velocity, 3, "angular_velocity of the base")
+    fields: dict[str, list] = {field: [] for field in Tree._fields}
+    rates: list[Any] = []
     if v.any():
         rates.append(np.linalg.norm(v))
         _add_body(fields, JOINT_PRISMATIC, WORLD, INERT, p_joint=p, axis=v / rates[0])
@@ -139,6 +172,7 @@ def check_contact(contact, places):
         raise InputError(f"friction of {name} must be 0 or more, got {mu}")
     if not 0.0 <= contact.restitution <= 1.0:
         raise InputError(f"restitution of {name} must be from 0 to 1, got {contact.restitution}")
+    check_body(contact.body)
     check_mode(contact, MODES.index(contact.kind))
 
 

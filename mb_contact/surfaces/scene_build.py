@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes of smooth bodies in contact, built: a SurfaceMotion or a SurfaceTree at its start."""
+"""Scenes of smooth bodies in contact, built: a SurfaceTree at its start."""
 
 from pathlib import Path
 
@@ -11,17 +11,16 @@ from mb_contact.errors import DynamicsError, InputError, ModelError, SceneError
 from mb_contact.model.resources import exists, find_resource
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.surfaces import shapes
-from mb_contact.surfaces.bodies import SurfaceBase, SurfaceBody
+from mb_contact.surfaces.bodies import SurfaceBody, check_body
 from mb_contact.surfaces.mass import shell
-from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
-from mb_contact.surfaces.parts import ContactJoint
-from mb_contact.surfaces.scene_file import KEY, TREE_KEY, SurfaceScene, load_surface_scene
+from mb_contact.surfaces.parts import ContactJoint, moving_base
+from mb_contact.surfaces.scene_file import TREE_KEY, SurfaceScene, load_surface_scene
 from mb_contact.surfaces.tree import SurfaceTree
 
 
-def build_surface_scene(path: str | Path) -> tuple[SurfaceScene, SurfaceMotion | SurfaceTree]:
-    """Read and build a scene of smooth surfaces, of either kind.
+def build_surface_scene(path: str | Path) -> tuple[SurfaceScene, SurfaceTree]:
+    """Read and build a scene of smooth surfaces.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ def build_surface_scene(path: str | Path) -> tuple[SurfaceScene, SurfaceMotion |
     Returns
     -------
     scene : SurfaceScene
-    motion : SurfaceMotion or SurfaceTree
+    tree : SurfaceTree
         At its start.
 
     Raises
@@ -41,38 +40,12 @@ def build_surface_scene(path: str | Path) -> tuple[SurfaceScene, SurfaceMotion |
 
     Examples
     --------
-    >>> scene, motion = mb.surfaces.build_surface_scene("package://mb_contact/config/bezier_patch.yaml")
-    >>> motion.mode_name
+    >>> scene, tree = mb.surfaces.build_surface_scene("package://mb_contact/config/bezier_patch.yaml")
+    >>> tree.mode_name(scene.contacts[0].body.name)
     'sliding'
     """
     scene = load_surface_scene(path)
-    return scene, (build_tree if scene.base is None else build_motion)(scene)
-
-
-def build_motion(scene):
-    """The SurfaceMotion of a scene of one body on a base, at its start.
-
-    Raises
-    ------
-    SceneError
-        A surface with none or several of its kinds, a shell without mass properties, a body that does not touch.
-    """
-    base, (part,) = scene.base, scene.contacts
-    key = scene.key(0)
-    solid = _body(scene, part.body, f"{key}.body")
-    below = SurfaceBase(
-        _surface(scene, base.surface, f"{key}.base.surface", base.name),
-        base.pose.rotation(), base.pose.origin(), np.array(base.velocity.linear), np.array(base.velocity.angular),
-    )  # fmt: skip
-    try:
-        motion = SurfaceMotion(
-            solid, below, part.friction, part.restitution, scene.gravity, names=(part.body.name, base.name)
-        )
-    except InputError as error:
-        raise scene.error(f"{key}.body", str(error)) from None
-    start(motion.tree, scene)
-    motion.has_begun = True
-    return motion
+    return scene, build_tree(scene)
 
 
 def build_tree(scene):
@@ -104,7 +77,11 @@ def build_tree(scene):
 
 
 def _model(scene):
-    part = scene.model
+    """The robot that carries the contacts, or the base; None: the world does."""
+    part, base = scene.model, scene.base
+    if base is not None:
+        moves = np.array(base.velocity.linear), np.array(base.velocity.angular)
+        return moving_base(base.name, base.pose.rotation(), base.pose.origin(), *moves)
     if part is None:
         return None
     try:
@@ -117,12 +94,15 @@ def _model(scene):
 def _body(scene, body, place):
     """The SurfaceBody of a part of the scene."""
     surface = _surface(scene, body.surface, f"{place}.surface", body.name)
-    if body.inertia is not None:
-        return SurfaceBody(surface, body.mass, np.diag(body.inertia), np.array(body.com))
+    missing = "the key 'inertia' is missing: " if body.inertia is None else ""
     try:
-        return shell(surface, body.mass)
+        if missing:
+            return shell(surface, body.mass)
+        solid = SurfaceBody(surface, body.mass, np.diag(body.inertia), np.array(body.com))
+        check_body(solid)
     except InputError as error:
-        raise scene.error(place, f"the key 'inertia' is missing: {error}") from None
+        raise scene.error(place, f"{missing}{error}") from None
+    return solid
 
 
 def _surface(scene, shape, key, name):
@@ -164,8 +144,7 @@ def start(tree, scene):
     try:
         tree.energy()
     except DynamicsError as error:  # a body so light that nothing resists its joint, or a line contact
-        key = TREE_KEY if scene.base is None else f"{KEY}.body"
-        raise scene.error(key, f"the scene cannot begin to move: {error}") from None
+        raise scene.error(TREE_KEY, f"the scene cannot begin to move: {error}") from None
 
 
 def _place_robot(tree, scene):
@@ -200,9 +179,8 @@ def _place_body(tree, body):
 
 
 def describe_surface_scene(path):
-    """Lines about a scene of surfaces of either kind: its bodies and where they touch; raises as ``build_tree``."""
-    scene, moving = build_surface_scene(path)
-    tree = moving if scene.base is None else moving.tree
+    """Lines about a scene of surfaces: its bodies and where they touch; raises as ``build_tree``."""
+    scene, tree = build_surface_scene(path)
     lines = [f"scene      {scene.path}"]
     if scene.base is None:
         robot = "none" if tree.model is None else f"{tree.model.name}, {tree.model.n} bodies, N = {tree.model.N}"

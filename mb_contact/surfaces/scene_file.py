@@ -16,13 +16,9 @@ from mb_contact.model.scene import DEFAULT_RATES, Pose, Scene, Velocity, check_s
 from mb_contact.model.scene.reader import SCENE_KEYS, open_scene
 from mb_contact.surfaces.bodies import GRAVITY
 
-KEY = "surface_contact"  #: the key that makes a scene one of this kind: one body on one base
-TREE_KEY = "surface_contacts"  #: contacts in a tree
+TREE_KEY = "surface_contacts"  #: the key that makes a scene one of this kind
 ORDINARY = ("models", "primitives", "ground")  #: keys of objects whose contacts are impulses
-APART = (
-    f"ordinary objects stand beside {TREE_KEY} only: write this contact as the one entry of {TREE_KEY}, its base under "
-    "'on', with the base's pose in that of its surface"
-)
+APART = "it takes the place of a model, and ordinary objects know none: leave '{}' out, or let the world be the base"
 #: What a scene of both kinds may choose, and why nothing else.
 BOTH = {
     "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",),
@@ -51,10 +47,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class BasePart:
-    """What stands, or moves as told."""
+    """What stands, or moves as told, whatever it carries."""
 
-    name: str = key("Name.", example="bowl")
-    surface: Shape = key("Its surface.", example="{sphere: 0.1}")
+    name: str = key("Name, the link of contacts on it.", example="bowl")
     pose: Pose = key("Where it stands.", factory=Pose)
     velocity: Velocity = key("How it moves.", factory=Velocity)
 
@@ -114,18 +109,8 @@ class ContactPart:
 
 
 @dataclass(frozen=True)
-class BaseContact:
-    """One body on one base."""
-
-    base: BasePart = key("What the body touches.")
-    body: BodyPart = key("What touches it.")
-    friction: float = key("Coefficient of friction.", 0.0, low=0.0, infinite=True, example="0.4")
-    restitution: float = key("Part of an impact's impulse that is recovered.", 0.0, low=0.0, high=1.0, example="0.5")
-
-
-@dataclass(frozen=True)
 class SurfaceScene:
-    """A scene of contacts in a tree, or of one body on a ``base``, which is a tree of one contact."""
+    """A scene of contacts in a tree, on the world, a robot or a base."""
 
     contacts: tuple
     model: ModelPart | None = None
@@ -139,7 +124,7 @@ class SurfaceScene:
 
     def key(self, i):
         """Where contact i stands in the file."""
-        return f"{TREE_KEY}[{i}]" if self.base is None else KEY
+        return f"{TREE_KEY}[{i}]"
 
     def error(self, key, message):
         """A SceneError at the line of ``key``."""
@@ -150,36 +135,29 @@ class SurfaceScene:
 class SurfaceFile:
     """The keys of a scene of surfaces beside those of other scenes."""
 
-    surface_contact: BaseContact | None = key("One smooth body on one base.", None)
     surface_contacts: tuple[ContactPart, ...] = key("Smooth bodies in contact, in a tree.", ())
     model: ModelPart | None = key("The robot that carries the contacts.", None)
+    base: BasePart | None = key("What carries the contacts in the place of a robot.", None)
 
 
 KEYS = kinds(SurfaceFile)
 SETTINGS = {name: SCENE_KEYS[name] for name in ("time_step", "gravity", "rates")}
-ALONE = (*SETTINGS, "model", KEY, TREE_KEY)  #: keys of a scene without ordinary objects
-READERS = {
-    KEY: {**SETTINGS, KEY: KEYS[KEY]},
-    TREE_KEY: {
-        **{name: kind for name, kind in SCENE_KEYS.items() if name not in ("preset", "sleep")},
-        "model": KEYS["model"], TREE_KEY: KEYS[TREE_KEY],
-    },
-}  # fmt: skip
+ALONE = (*SETTINGS, *KEYS)  #: keys of a scene without ordinary objects
+READERS = {**{name: kind for name, kind in SCENE_KEYS.items() if name not in ("preset", "sleep")}, **KEYS}
 
 
-def _kind(root):
-    """The key that says which kind of scene a file is, or None."""
-    keys = {name.value for name, _ in root.value} if isinstance(root, yaml.MappingNode) else ()
-    return TREE_KEY if TREE_KEY in keys else KEY if KEY in keys else None
+def _present(root):
+    """The keys of a file and their values."""
+    return {name.value: node for name, node in root.value} if isinstance(root, yaml.MappingNode) else {}
 
 
 def is_surface_scene(path):
-    """Whether a scene file has a key that makes it one of smooth surfaces."""
-    return _kind(open_scene(path)[1]) is not None
+    """Whether a scene file is one of smooth surfaces."""
+    return TREE_KEY in _present(open_scene(path)[1])
 
 
 def load_surface_scene(path):
-    """Read a scene of smooth bodies of either kind.
+    """Read a scene of smooth bodies.
 
     Raises
     ------
@@ -187,21 +165,16 @@ def load_surface_scene(path):
         As ``load_scene``.
     """
     reader, root = open_scene(path)
-    kind = _kind(root) or KEY
-    present = {name.value: node for name, node in root.value} if isinstance(root, yaml.MappingNode) else {}
+    present = _present(root)
     objects = [name for name in ORDINARY if name in present]
-    if objects and kind == KEY:
-        raise reader.error(present[objects[0]], objects[0], APART)
-    readers = READERS[kind]
-    if not objects:  # what is said of objects has nothing to be said of
-        readers = {name: read for name, read in readers.items() if name in ALONE}
-    values = reader.mapping(root, "", readers, (kind,))
-    contacts, place = values.pop(kind), {"path": reader.path, "lines": reader.lines}
-    if kind == KEY:
-        values["base"] = base = contacts.base
-        on = Support(base.surface, base.name)
-        contacts = [ContactPart(on, contacts.body, contacts.friction, contacts.restitution)]
-    elif objects:
+    for name in ("model", *objects) if "base" in present else ():
+        if name in present:
+            raise reader.error(present["base"], "base", APART.format(name))
+    # without objects what is said of them has nothing to be said of
+    readers = READERS if objects else {name: READERS[name] for name in ALONE}
+    values = reader.mapping(root, "", readers, (TREE_KEY,))
+    contacts, place = values.pop(TREE_KEY), {"path": reader.path, "lines": reader.lines}
+    if objects:
         own = {name: values[name] for name in ALONE if name in values}
         shared = {name: value for name, value in values.items() if name != "model"}
         values = {**own, "ordinary": ordinary_part(Scene(**shared, **place))}

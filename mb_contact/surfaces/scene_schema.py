@@ -12,17 +12,14 @@ import sys
 from mb_contact.keys.kinds import described
 from mb_contact.model.scene.records import SceneFile
 from mb_contact.model.scene.schema import DIALECT
-from mb_contact.surfaces.scene_file import KEYS, READERS, SurfaceFile
+from mb_contact.surfaces.scene_file import KEYS, READERS, TREE_KEY, SurfaceFile
 
 
 def surface_scene_schema():
-    """The schema of a scene of surfaces, one body on a base or contacts in a tree, as a dict of plain JSON values."""
-    return {"$schema": DIALECT, "title": "mb_contact scene of surfaces", "oneOf": [
-        {"type": "object",
-         "properties": {name: described(SurfaceFile if name in KEYS else SceneFile, name) for name in keys},
-         "required": [key], "additionalProperties": False}
-        for key, keys in READERS.items()
-    ]}  # fmt: skip
+    """The schema of a scene of surfaces as a dict of plain JSON values."""
+    properties = {name: described(SurfaceFile if name in KEYS else SceneFile, name) for name in READERS}
+    about = {"$schema": DIALECT, "title": "mb_contact scene of surfaces", "type": "object"}
+    return {**about, "properties": properties, "required": [TREE_KEY], "additionalProperties": False}
 
 
 def schema_text():

@@ -20,7 +20,7 @@ MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
 MOST_ADAPTED = 256  #: adapted steps in one call of their kernel
 
 
-def next_creep(before, now):
+def slip_step_factor(before, now):
     """Factor on a step within which a slip went from ``before`` to ``now``, so that the next takes a quarter of it."""
     return 2.0 if now >= before else min(2.0, 0.25 * now / (before - now))
 
@@ -174,9 +174,9 @@ class TreeMotion(TreeEvents):
         """Go on to an event less than h away: (event to change by, NONE or SLOWS, what it is about, how far it was)."""
         if event == LEAVES:
             return event, index, 0.0
-        return self._creep(h, index) if event == SLOWS else self._meet(h, event, index)
+        return self._follow_slip(h, index) if event == SLOWS else self._meet(h, event, index)
 
-    def _creep(self, h, index):
+    def _follow_slip(self, h, index):
         """Up to ``h`` in steps that take a part of the slip: (event, index, how far it came).
 
         Friction turns as fast as the slip, and a slip that ends does so in a time that no fixed step knows.  The event
@@ -199,7 +199,7 @@ class TreeMotion(TreeEvents):
             self.time = start + done
             if event == LEAVES:
                 self._change(event, about)
-            step *= next_creep(before, np.hypot(*self.slip(self.contacts[index].name)))
+            step *= slip_step_factor(before, np.hypot(*self.slip(self.contacts[index].name)))
         return NONE, -1, h
 
     def _meet(self, h, event, index):

@@ -63,7 +63,7 @@ class SurfaceTree(TreeMotion):
     >>> np.linalg.norm(slip)
     0.0
     >>> tree.roll("ball", q, spin)
-    >>> tree.mode_name("ball"), tree.kinetic_energy(), tree.energy(), tree.gap("ball")
+    >>> tree.mode_name("ball"), tree.energies()[0], tree.energy(), tree.gap("ball")
     ('rolling', 0.7, 1.681, 0.0)
     >>> tree.energies(), tree.body_motion("ball")[3]
     ((0.7, 0.981), array([1., 0., 0.]))
@@ -73,7 +73,7 @@ class SurfaceTree(TreeMotion):
     >>> p, tree.velocity("ball")[1], tree.centre_of_mass()
     (array([0.5, 0., 0.1]), array([1., 0., 0.]), array([0.5, 0., 0.1]))
     >>> wrench, normal_force = tree.contact_wrench("ball")
-    >>> normal_force, tree.friction_room("ball"), tree.slip("ball")
+    >>> normal_force, tree.friction_margin("ball"), tree.slip("ball")
     (9.81, 4.905, array([0., 0.]))
     >>> point, normal = tree.contact_point("ball")
     >>> point, normal
@@ -460,7 +460,7 @@ class SurfaceTree(TreeMotion):
         self._observe()
         return self._stages.total - self.tree.damping * self.v
 
-    def friction_room(self, name: str) -> float:
+    def friction_margin(self, name: str) -> float:
         """Friction still to be had, ``mu normal force - |tangential force|``.
 
         Parameters
@@ -495,16 +495,6 @@ class SurfaceTree(TreeMotion):
         """
         self._observe()
         return mechanical_energy(self.tree, self.kin, self._stages.gravity)
-
-    def kinetic_energy(self) -> float:
-        """Kinetic energy.
-
-        Returns
-        -------
-        float
-            [J]
-        """
-        return self.energies()[0]
 
     def energy(self) -> float:
         """Kinetic and potential energy.

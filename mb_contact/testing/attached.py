@@ -7,8 +7,6 @@
 ``joint_wrenches/JOINT`` tell forces where there are such topics.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """``mb-contact test``: a test that needs no code, once or as trials, with an exit code, JUnit XML and one page."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time

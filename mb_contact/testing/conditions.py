@@ -6,8 +6,6 @@
 Both act on the physics thread, so they are the same in every run, and a recording replays them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 
 """What trials draw: values of a scene and of the way of commands, by a seed and the trial's own number alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -3,8 +3,6 @@
 
 """What a run comes to: a result for each check, and the exception of one that failed."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -6,8 +6,6 @@
 Only launch files import this: it needs a sourced ROS 2 (launch).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 
 """Options of ``mb-contact test``, without what a test needs: ``--help`` is quick."""
 
-from __future__ import annotations
-
 from typing import Any
 
 #: Options of a test; the command line and the launch file share them.

@@ -3,8 +3,6 @@
 
 """A picture and a film of a run, drawn as the view draws it; both are PNG files, the film an animated one."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Mapping, Sequence

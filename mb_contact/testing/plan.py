@@ -3,8 +3,6 @@
 
 """What a test is: scene, controllers, conditions, expectations and budgets; in Python, or a file that needs no code."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

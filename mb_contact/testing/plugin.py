@@ -3,8 +3,6 @@
 
 """The pytest plugin: the fixture ``manipulation`` starts runs, ends them, and fails the test where they failed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """The programs of a user beside the node: a ROS domain of their own, their output kept, their end made sure of."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import itertools

@@ -7,8 +7,6 @@ A function below makes a :class:`~mb_contact.testing.checks.Quantity`; an expect
 ``{height: box, above: start, least: 0.2}``, where the first parameter stands at the name.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any

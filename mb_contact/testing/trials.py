@@ -7,8 +7,6 @@ What a trial draws depends on the seed and its own number alone: among thousands
 is the same trial.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import tempfile
 from collections.abc import Callable, Sequence

@@ -7,8 +7,6 @@ All of them answer the same questions, with one row for each world: ``pose``, ``
 ``wrench``, ``certificate``, ``message``.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any

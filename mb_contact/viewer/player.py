@@ -9,8 +9,9 @@ from typing import Any
 
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
-from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 from mb_contact.simulation.joints.springs import Springs
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.surfaces.simulator import AnySimulator
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.options import EFFORTS, as_factor
 from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, snapshot_of
@@ -62,7 +63,7 @@ class Player:
         self._pacer = Pacer(0.0, LATE)
         self._set_factor(factor)
         self._set_efforts(efforts)
-        self.can_drag = isinstance(simulator, SceneSimulator)  #: links can be dragged: not those of smooth surfaces
+        self.can_drag = isinstance(simulator, Simulator)  #: links can be dragged: not those of smooth surfaces
         self._springs: Any = Springs(simulator) if self.can_drag else None  # type: ignore[arg-type]
         self._strength = 1.0
         self.joint_names = tuple(simulator.world.joint_names)

@@ -13,9 +13,9 @@ import numpy as np
 from mb_contact.checks import Floats
 
 if TYPE_CHECKING:
-    from mb_contact.simulation.interface import AnySimulator
     from mb_contact.simulation.joints.springs import PointSpring
     from mb_contact.simulation.results import Step
+    from mb_contact.simulation.surfaces.simulator import AnySimulator
     from mb_contact.viewer.drawing import Drawing
 
 FRAME_SECONDS = 1.0 / 30.0  #: between two frames, wall time

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
-from mb_contact.worlds.worlds import Worlds, WorldsState
+from mb_contact.worlds.states import WorldsState
+from mb_contact.worlds.worlds import Worlds
 
 
 class Rollout(NamedTuple):

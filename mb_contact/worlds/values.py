@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import nearest_first
 from mb_contact.core.declare import allocate
 from mb_contact.core.worlds.store import Values, make_values_handle
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.scene.bodies import SIZE_FACTORS
+from mb_contact.simulation.values import keys_of
 from mb_contact.types import JOINT_NQ
 from mb_contact.worlds.lanes import Held
 
@@ -202,12 +202,7 @@ class OwnValues:
             raise InputError(f"worlds have no value '{name}' of their own; they have {', '.join(known)}")
         self._refuse(name)
         parts = {part.name: part for part in known[name]()}
-        wanted = list(parts) if of is None else [_key(x) for x in of]
-        for key in wanted:
-            if key not in parts:
-                shown = nearest_first(_shown(key), map(_shown, parts))
-                raise InputError(f"there is no {_shown(key)} with a {name}; there are {shown}")
-        return [parts[key] for key in wanted]
+        return [parts[key] for key in keys_of(parts if of is None else of, parts, name)]
 
     def _refuse(self, name):
         scene, world = self._lane.context.scene, self._world
@@ -251,11 +246,3 @@ class OwnValues:
             factors = SIZE_FACTORS.get(int(self._world.geoms.kind[g]))
             if factors:
                 yield Part(name, np.array([g]), (*factors, *[0.0] * (3 - len(factors))))
-
-
-def _key(of):
-    return of if isinstance(of, str) else frozenset(of)
-
-
-def _shown(key):
-    return f"'{key}'" if isinstance(key, str) else " and ".join(sorted(key))

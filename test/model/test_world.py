@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The world: robots and objects merged into one forest, placed, filtered and given friction."""
+"""model/world.py and model/robots.py: robots and objects in one forest, placed, filtered and given friction."""
 
 from __future__ import annotations
 

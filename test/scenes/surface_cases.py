@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
+
 import mpmath
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, shapes, shell
+from mb_contact.surfaces import ContactJoint, SurfaceBody, SurfaceTree, moving_base, shapes, shell
 
 G = 9.81
 KNOTS_S, KNOTS_T = (0, 0, 0, 0, 0.3, 0.6, 1, 1, 1, 1), (0, 0, 0, 0.4, 0.7, 1, 1, 1)
@@ -96,13 +99,44 @@ def ball(radius, mass=1.0, moment=0.4):
     return SurfaceBody(shapes.sphere(radius), mass, moment * mass * radius**2 * np.eye(3))
 
 
+class OneContact:
+    """The SurfaceTree of one body on a base; calls about the body take no name."""
+
+    OF_THE_BODY = ("slide", "roll", "fly", "pose", "gap", "slip")
+
+    def __init__(self, body, base, friction=0.0, restitution=0.0, gravity=(0.0, 0.0, -G), release=True, **moves):
+        self.body, carrier = body, moving_base("the base", **moves)
+        laws = {"friction": friction, "restitution": restitution, "release": release}
+        joint = ContactJoint("the body", "the base", base, body, "free", **laws)
+        self.tree = SurfaceTree([joint], carrier, gravity)
+
+    def __getattr__(self, name):
+        value = getattr(self.tree, name)
+        return partial(value, "the body") if name in self.OF_THE_BODY else value
+
+    contact = property(lambda self: self.tree.pair("the body"))
+    mode_name = property(lambda self: self.tree.mode_name("the body"))
+    q = property(lambda self: self.tree.q[self.tree.coordinates("the body")[0]].copy())
+    v = property(lambda self: self.tree.v[self.tree.coordinates("the body")[1]].copy())
+
+    def centre_of_mass(self):
+        """Its place, angular velocity, and velocity."""
+        return self.tree.body_motion("the body")[1:]
+
+    def contact_force(self):
+        """Point, normal, force, moment and normal force of the base on it."""
+        wrench, push = self.tree.contact_wrench("the body")
+        point, normal = self.tree.contact_point("the body")
+        return SimpleNamespace(point=point, normal=normal, force=wrench[3:], moment=wrench[:3], normal_force=push)
+
+
 def patch_motion():
     """P00's Figure 2: a curved bicubic patch on a frictionless flat one, from rest, tilted."""
     x = np.array([-0.6, -0.2, 0.2, 0.6])
     z = [[0.50, 0.28, 0.26, 0.45], [0.26, 0.04, 0.02, 0.22], [0.24, 0.02, 0.00, 0.20], [0.44, 0.22, 0.23, 0.48]]
     net = np.array([[(x[i], x[j], z[i][j]) for j in range(4)] for i in range(4)])
     flat = [[(2 * a, 2 * b, 0.0) for b in x] for a in x]
-    motion = SurfaceMotion(shell(shapes.bezier(net, name="upper").flipped(), 1.0), SurfaceBase(shapes.bezier(flat)))
+    motion = OneContact(shell(shapes.bezier(net, name="upper").flipped(), 1.0), shapes.bezier(flat))
     R = rotation((1, 0, 0), 0.3) @ rotation((0, 1, 0), 0.15)
     q, _ = motion.contact.first_touch(R, (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
     motion.slide(q)

@@ -7,34 +7,34 @@ from __future__ import annotations
 
 GOOD = """time_step: 0.002
 gravity: [0, 0, -9.81]
-surface_contact:
-  friction: 0.4
-  restitution: 0.5
-  base:
-    name: bowl
-    surface: {sphere: 1.0, side: inner}
-    pose: {position: [0, 0, 1.0]}
-  body:
-    name: ball
-    surface: {sphere: 0.1}
-    mass: 2.0
-    inertia: [0.008, 0.008, 0.008]
-    pose: {position: [0.3, 0, 0.8]}
-    velocity: {angular: [0, 3, 0]}
-    start: rolling
+base:
+  name: bowl
+  pose: {position: [0, 0, 1.0]}
+surface_contacts:
+  - on: {link: bowl, surface: {sphere: 1.0, side: inner}}
+    friction: 0.4
+    restitution: 0.5
+    body:
+      name: ball
+      surface: {sphere: 0.1}
+      mass: 2.0
+      inertia: [0.008, 0.008, 0.008]
+      pose: {position: [0.3, 0, 0.8]}
+      velocity: {angular: [0, 3, 0]}
+      start: rolling
 """
 WRONG = {
-    "unknown key": ("friction: 0.4", "fiction: 0.4", r":4: surface_contact.fiction: unknown key"),
+    "unknown key": ("friction: 0.4", "fiction: 0.4", r":8: surface_contacts\[0\].fiction: unknown key"),
     "two shapes": ("{sphere: 0.1}", "{sphere: 0.1, cylinder: 1}", r":12: .*body.surface: has sphere and cylinder"),
     "no shape": ("{sphere: 0.1}", "{side: outer}", r":12: .*body.surface: the key 'net' is missing; give net, sphere"),
-    "no inertia": ("    inertia: [0.008, 0.008, 0.008]\n", "", r"'inertia' is missing"),
+    "no inertia": ("      inertia: [0.008, 0.008, 0.008]\n", "", r"'inertia' is missing"),
     "bad inertia": ("[0.008, 0.008, 0.008]", "[0.008, 0.008, -1]", r":10: .*inertia must be symmetric"),
     "no net": ("{sphere: 0.1}", "{net: nowhere.yaml}", r":12: .*net"),
     "endless name": ("{sphere: 0.1}", "{net: " + 300 * "a" + "}", r":12: .*net"),
     "negative": ("mass: 2.0", "mass: -2.0", r":13: .*mass: must be greater than 0"),
     "does not touch": ("[0.3, 0, 0.8]", "[3, 0, 0.8]", r":10: .*no point in common"),
     "rolls on ice": ("friction: 0.4", "friction: 0", r":10: .*start it with slide"),
-    "no body": (GOOD[GOOD.index("  body:") :], "", r":3: surface_contact: the key 'body' is missing"),
+    "no body": (GOOD[GOOD.index("    body:") :], "", r":7: surface_contacts\[0\]: the key 'body' is missing"),
 }
 TREE = """time_step: 0.002
 model:

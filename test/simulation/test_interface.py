@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Simulators keep to the interface that the node, the view and the replay rely on."""
+"""The node, the view and the replay call every simulator alike, that of smooth surfaces and a Simulator."""
 
 from __future__ import annotations
 
@@ -12,57 +12,41 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.simulation import SurfaceSimulator
-from mb_contact.simulation.interface import AnySimulator, SceneSimulator, SimulatedScene, SimulatedWorld
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
 
-SIMULATORS = {
-    "Simulator": (SceneSimulator, lambda: mb.Simulator(ROOT / "config" / "four_bar.yaml")),
-    "surfaces": (AnySimulator, lambda: SurfaceSimulator(ROOT / "config" / "ball_in_dish.yaml")),
-    "surfaces in a tree": (AnySimulator, lambda: SurfaceSimulator(ROOT / "config" / "three_patches.yaml")),
-    "the fake one of the tests": (AnySimulator, FakeSimulator),
-}  # fmt: skip
+
+def takes(function):
+    """Parameters of a function: names, and whether they may be left out."""
+    return [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
 
 
-def fields(protocol):
-    """Names that a protocol annotates, those of its bases included."""
-    return {name for base in protocol.__mro__ for name in inspect.get_annotations(base)}
-
-
-def methods(protocol):
-    """Functions of a protocol by name, those of its bases included."""
-    return {name: f for base in protocol.__mro__ for name, f in vars(base).items()
+def methods(kind):
+    """Public functions of a class by name, those of its bases included."""
+    return {name: f for base in reversed(kind.__mro__) for name, f in vars(base).items()
             if inspect.isfunction(f) and not name.startswith("_")}  # fmt: skip
 
 
-def takes(function):
-    """Parameters behind ``self``: names, and whether they may be left out."""
-    parameters = list(inspect.signature(function).parameters.values())
-    return [(p.name, p.default) for p in parameters if p.name != "self"]
+@pytest.mark.parametrize("kind", [SurfaceSimulator, FakeSimulator])
+def test_every_simulator_is_called_as_a_simulator_is(kind):
+    whole, shared = methods(mb.Simulator), 0
+    for name, function in methods(kind).items():
+        if name in whole:
+            here, shared = takes(function), shared + 1
+            assert takes(whole[name])[: len(here)] == here, name
+    assert shared > 10
 
 
-@pytest.mark.parametrize("name", SIMULATORS)
-def test_simulators_satisfy_their_interface(name):
-    protocol, make = SIMULATORS[name]
-    simulator = make()
-    assert isinstance(simulator, protocol)
-    assert not [field for field in fields(SimulatedWorld) if not hasattr(simulator.world, field)]
-    assert not [field for field in fields(SimulatedScene) if not hasattr(simulator.scene, field)]
-    for method, declared in methods(protocol).items():
-        wanted, here = takes(declared), takes(getattr(simulator, method))
-        assert here[: len(wanted)] == wanted, method
-        assert all(default is not inspect.Parameter.empty for _, default in here[len(wanted) :]), method
-
-
-def test_the_interface_is_what_its_users_call():
-    """Every attribute that the node, the view and the replay read of a simulator stands in the interface."""
-    known, package, unknown = fields(SceneSimulator) | set(methods(SceneSimulator)), ROOT / "mb_contact", set()
+def test_what_users_call_there_is():
+    """Every attribute that the node, the view and the replay read of a simulator, a Simulator has."""
+    simulator = mb.Simulator(ROOT / "config" / "four_bar.yaml")
+    package, unknown = ROOT / "mb_contact", set()
     for path in [*package.glob("ros/**/*.py"), package / "viewer" / "player.py"]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Attribute):
                 continue
             owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
-            if owner in ("simulator", "_simulator") and node.attr not in known:
+            if owner in ("simulator", "_simulator") and not hasattr(simulator, node.attr):
                 unknown.add(f"{path.relative_to(package)}: {node.attr}")
     assert not unknown
 

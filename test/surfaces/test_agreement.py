@@ -13,8 +13,8 @@ from scipy.spatial import ConvexHull
 
 import mb_contact as mb
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, ellipsoid, plane
-from scenes.surface_cases import rotation
+from mb_contact.surfaces import SurfaceBody, ellipsoid, plane
+from scenes.surface_cases import OneContact, rotation
 
 AXES = np.array([0.10, 0.15, 0.25])
 MASS = 1.0
@@ -24,7 +24,7 @@ SPIN = np.array([0.5, 0.2, 4.0])
 
 def start(friction):
     """The ellipsoid, tilted, at its start."""
-    motion = SurfaceMotion(SurfaceBody(ellipsoid(AXES), MASS, np.diag(MOMENTS)), SurfaceBase(plane()), friction)
+    motion = OneContact(SurfaceBody(ellipsoid(AXES), MASS, np.diag(MOMENTS)), plane(), friction)
     q, _ = motion.contact.first_touch(rotation((0, 1, 0), 1.2), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
     if friction:
         motion.roll(q, motion.contact.surfaces[0].frame(q[:2]).T @ SPIN)

@@ -12,7 +12,7 @@ from mb_contact import cli
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.surfaces.simulator import SurfaceSimulator, surface_simulator
-from mb_contact.surfaces.scene_build import build_motion, build_tree, describe_surface_scene
+from mb_contact.surfaces.scene_build import build_tree, describe_surface_scene
 from mb_contact.surfaces.scene_file import is_surface_scene, load_surface_scene
 from scenes.surface_scene_files import GOOD, TREE, WRONG, WRONG_TREE
 
@@ -28,26 +28,26 @@ def write(folder, text):
 
 def test_the_shipped_scene_is_figure_2():
     assert is_surface_scene(PATCH)
-    motion = build_motion(load_surface_scene(PATCH))
-    assert motion.mode_name == "sliding" and motion.friction == 0.0
-    assert motion.contact_force().normal_force > 0.0 and abs(motion.gap()) < 1e-14
+    tree = build_tree(load_surface_scene(PATCH))
+    assert tree.mode_name("upper") == "sliding" and tree.contacts[0].friction == 0.0
+    assert tree.contact_wrench("upper")[1] > 0.0 and abs(tree.gap("upper")) < 1e-14
     assert any("touches" in line for line in describe_surface_scene(PATCH))
 
 
 def test_a_scene_is_built_as_it_says(tmp_path):
-    motion = build_motion(load_surface_scene(write(tmp_path, GOOD)))
-    p, w, v = motion.centre_of_mass()
+    tree = build_tree(load_surface_scene(write(tmp_path, GOOD)))
+    _, p, w, v = tree.body_motion("ball")
     np.testing.assert_allclose(w, (0.0, 3.0, 0.0), atol=1e-13)
     assert np.linalg.norm(p - (0.0, 0.0, 1.0)) == pytest.approx(0.9, rel=1e-14) and p[0] == pytest.approx(0.3)
-    arm = motion.contact_force().point - p
+    arm = tree.contact_point("ball")[0] - p
     np.testing.assert_allclose(v + np.cross(w, arm), 0.0, atol=1e-13)  # it rolls
-    sliding = build_motion(load_surface_scene(write(tmp_path, GOOD.replace("rolling", "sliding"))))
-    p, w, v = sliding.centre_of_mass()
-    normal = sliding.contact_force().normal
+    sliding = build_tree(load_surface_scene(write(tmp_path, GOOD.replace("rolling", "sliding"))))
+    _, p, w, v = sliding.body_motion("ball")
+    normal = sliding.contact_point("ball")[1]
     np.testing.assert_allclose(w, (0.0, 3.0, 0.0), atol=1e-13)
     np.testing.assert_allclose(v, normal * (normal @ v), atol=1e-13)  # its centre was given no velocity
-    flying = build_motion(load_surface_scene(write(tmp_path, GOOD.replace("rolling", "free"))))
-    assert flying.mode_name == "free" and flying.gap() == pytest.approx(0.9 - np.hypot(0.3, 0.2))
+    flying = build_tree(load_surface_scene(write(tmp_path, GOOD.replace("rolling", "free"))))
+    assert flying.mode_name("ball") == "free" and flying.gap("ball") == pytest.approx(0.9 - np.hypot(0.3, 0.2))
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -55,7 +55,7 @@ def test_a_wrong_scene_names_file_line_and_key(tmp_path, case):
     old, new, words = WRONG[case]
     assert old in GOOD
     with pytest.raises(SceneError, match=words) as error:
-        build_motion(load_surface_scene(write(tmp_path, GOOD.replace(old, new))))
+        build_tree(load_surface_scene(write(tmp_path, GOOD.replace(old, new))))
     assert "scene.yaml" in str(error.value)
 
 
@@ -215,7 +215,7 @@ def test_shipped_trees_are_checked_and_run(scene, capsys):
     assert "simulated 0.050 s" in capsys.readouterr().err
 
 
-def test_ordinary_objects_beside_one_body_on_a_base_are_refused_with_the_remedy(tmp_path):
+def test_ordinary_objects_beside_a_base_are_refused_with_the_remedy(tmp_path):
     file = write(tmp_path, GOOD + "\nprimitives: [{name: box, shape: box, size: [1, 1, 1]}]\n")
-    with pytest.raises(SceneError, match="primitives: ordinary objects stand beside surface_contacts only: write this"):
+    with pytest.raises(SceneError, match="base: .* ordinary objects know none: leave 'primitives' out"):
         load_surface_scene(file)

@@ -10,9 +10,9 @@ import pytest
 from scipy.optimize import minimize
 
 from mb_contact.errors import DynamicsError
-from mb_contact.surfaces import SurfaceBase, SurfaceMotion, shapes
+from mb_contact.surfaces import shapes
 from mb_contact.surfaces.contact import SurfaceContact
-from scenes.surface_cases import ball, rotation
+from scenes.surface_cases import OneContact, ball, rotation
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -106,9 +106,7 @@ def test_the_atlas_carries_a_contact_over_the_poles(pole, chart):
     pole = np.array(pole)
     side = np.roll(pole, 1)
     start = np.cos(1.0) * side + np.sin(1.0) * pole  # 33 degrees from the pole, towards it
-    motion = SurfaceMotion(
-        ball(0.2), SurfaceBase(shapes.sphere(1.0)), friction=np.inf, gravity=(0.0, 0.0, 0.0), release=False
-    )
+    motion = OneContact(ball(0.2), shapes.sphere(1.0), friction=np.inf, gravity=(0.0, 0.0, 0.0), release=False)
     motion.contact.set_charts((chart, chart))
     u1, u2 = (s.locate(p, chart)[1] for s, p in zip(motion.contact.surfaces, (start, -0.2 * start)))
     q = motion.contact.coordinates(u1, u2, np.eye(3))

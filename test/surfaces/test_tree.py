@@ -12,15 +12,12 @@ from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.surfaces import (
     ContactJoint,
-    SurfaceBase,
     SurfaceBody,
-    SurfaceMotion,
     SurfaceTree,
     bezier,
     ellipsoid,
     plane,
     shell,
-    sphere,
 )
 from scenes.arm_of_two_hinges import ARM, arm
 from scenes.surface_cases import G, ball, patch_motion, rotation
@@ -36,28 +33,6 @@ def ball_on_plate(tmp_path, kind, **values):
     speed = (0.2, -0.1, 1.5, 0.8, -0.6) if kind == "sliding" else (2.0, -1.0, 0.7)
     tree.set_contact("ball", (0.05, -0.02, 0.4, 0.5, 0.7), speed)
     return tree, body
-
-
-@pytest.mark.parametrize("kind", ["sliding", "rolling"])
-def test_one_body_moves_as_in_a_surface_motion(kind):
-    body = SurfaceBody(ellipsoid((0.3, 0.2, 0.1)), 2.0, np.diag([0.03, 0.06, 0.08]), (0.01, 0.02, -0.01))
-    base = sphere(1.0).placed(rotation((0.6, 0.8, 0.0), 0.3), (0.1, 0.2, 0.3))
-    q = (0.4, 0.7, 0.2, 0.3, 0.5)
-    v = (0.3, -0.4, 1.0, 0.5, 0.2) if kind == "sliding" else (1.0, -2.0, 0.5)
-    friction = 0.0 if kind == "sliding" else np.inf
-    motion = SurfaceMotion(body, SurfaceBase(base), friction=friction, release=False)
-    (motion.slide if kind == "sliding" else motion.roll)(q, v)
-    tree = SurfaceTree([ContactJoint("body", None, base, body, kind, release=False)])
-    tree.set_contact("body", q, v)
-    assert tree.energy() == pytest.approx(motion.energy(), rel=1e-13)
-    wrench, normal = tree.contact_wrench("body")
-    force = motion.contact_force()
-    np.testing.assert_allclose(wrench, (*force.moment, *force.force), atol=1e-12)
-    assert normal == pytest.approx(force.normal_force, rel=1e-13)
-    motion.run(0.3, 1e-3)
-    tree.run(0.3, 1e-3)
-    np.testing.assert_allclose(tree.q, motion.q, atol=1e-12)
-    np.testing.assert_allclose(tree.v, motion.v, atol=1e-11)
 
 
 @pytest.mark.parametrize("kind", ["sliding", "rolling"])
@@ -176,7 +151,7 @@ def test_patch_on_a_patch_on_a_patch_falls_straight_down():
     small = np.array([[(a, b, 6.0 * (a * a + b * b) + 0.3 * a) for b in x] for a in x])
     top = shell(bezier(small, name="top").flipped(), 0.3)
     tree = SurfaceTree([
-        ContactJoint("bowl", None, motion.base.surface, motion.body),
+        ContactJoint("bowl", None, motion.tree.contacts[0].surface, motion.body),
         ContactJoint("top", "bowl", bowl, top),
     ])  # fmt: skip
     tree.set_contact("bowl", motion.q)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worlds: the same bits alone, among others and in a Simulator; states, failures, values of their own."""
+"""worlds.py and states.py: the same bits alone, among others and in a Simulator; states, failures, own values."""
 
 from __future__ import annotations
 

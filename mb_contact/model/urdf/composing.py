@@ -3,8 +3,6 @@
 
 """Two robot files as one: a gripper at a link of an arm."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path

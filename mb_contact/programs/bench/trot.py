@@ -125,16 +125,8 @@ def leg_angles(feet: Floats) -> Floats:
     return np.column_stack([roll, swing, knee])
 
 
-def foot_position(angles: Floats) -> Floats:
-    """Foot (3,) from its roll axis, in the axes of the trunk."""
-    roll, swing, knee = angles
-    x = THIGH * np.sin(swing) + SHANK * np.sin(swing + knee)
-    down = SHOULDER + THIGH * np.cos(swing) + SHANK * np.cos(swing + knee)
-    return np.array([x, down * np.sin(roll), -down * np.cos(roll)])
-
-
 def leg_jacobian(angles: Floats) -> Floats:
-    """Derivative (3, 3) of ``foot_position``."""
+    """Derivative (3, 3) of the foot's place from its roll axis, in the axes of the trunk, by its angles."""
     roll, swing, knee = angles
     x2, d2 = SHANK * np.cos(swing + knee), -SHANK * np.sin(swing + knee)
     x1, d1 = THIGH * np.cos(swing) + x2, -THIGH * np.sin(swing) + d2

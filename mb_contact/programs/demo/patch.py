@@ -12,8 +12,8 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.resources import find_resource
-from mb_contact.surfaces import Surface, SurfaceMotion
-from mb_contact.surfaces.scene_build import build_motion
+from mb_contact.surfaces import Surface, SurfaceTree
+from mb_contact.surfaces.scene_build import build_tree
 from mb_contact.surfaces.scene_file import load_surface_scene
 
 SCENE = "package://mb_contact/config/bezier_patch.yaml"
@@ -27,22 +27,22 @@ GRID = 13
 
 def run_patch(out: str | Path = "out", scene: str | Path = SCENE) -> int:
     """Simulate the scene for 10 s, print what stays constant, write ``patch.png``; 0 if it stays, else 1."""
-    motion = build_motion(load_surface_scene(find_resource(scene)))
-    energy, start = motion.energy(), motion.centre_of_mass()[0]
+    tree = build_tree(load_surface_scene(find_resource(scene)))
+    energy, start, name = tree.energy(), tree.centre_of_mass(), tree.contacts[0].name
     worst = {"energy": 0.0, "drift": 0.0, "gap": 0.0}
-    frames, heights, least = [snapshot(motion)], [start[2]], np.inf
+    frames, heights, least = [snapshot(tree)], [start[2]], np.inf
     step = 1e-3
     count = round(DURATION / APART)
     for i in range(1, count + 1):
-        motion.run(DURATION / count, step)
-        p = motion.centre_of_mass()[0]
+        tree.run(DURATION / count, step)
+        p = tree.centre_of_mass()
         heights.append(p[2])
-        worst["energy"] = max(worst["energy"], abs(motion.energy() / energy - 1.0))
+        worst["energy"] = max(worst["energy"], abs(tree.energy() / energy - 1.0))
         worst["drift"] = max(worst["drift"], float(np.abs(p - start)[:2].max()))
-        worst["gap"] = max(worst["gap"], abs(motion.gap()))
-        least = min(least, motion.contact_force().normal_force)
+        worst["gap"] = max(worst["gap"], abs(tree.gap(name)))
+        least = min(least, tree.contact_wrench(name)[1])
         if i < PICTURES:
-            frames.append(snapshot(motion))
+            frames.append(snapshot(tree))
     print(f"{DURATION:g} s by RK4 at {1e3 * step:g} ms, no stabilisation")
     print(f"energy        changes by {worst['energy']:.1e} of itself (at most {MOST_ENERGY:g})")
     print(f"centre        drifts sideways by {worst['drift']:.1e} m (at most {MOST_DRIFT:g})")
@@ -54,17 +54,17 @@ def run_patch(out: str | Path = "out", scene: str | Path = SCENE) -> int:
     return 0 if worst["energy"] <= MOST_ENERGY and worst["drift"] <= MOST_DRIFT else 1
 
 
-def snapshot(motion: SurfaceMotion) -> dict[str, Any]:
+def snapshot(tree: SurfaceTree) -> dict[str, Any]:
     """What a picture shows: time, grids of both surfaces, contact point, centre of mass, body axes; world."""
-    R, p = motion.pose()
-    E, o = motion.base_pose()
-    force = motion.contact_force()
+    (joint,) = tree.contacts
+    (R, p), touch = tree.pose(joint.name), tree.contact_point(joint.name)
+    E, o = (np.eye(3), np.zeros(3)) if joint.parent is None else tree.pose(joint.parent)
     return {
-        "time": motion.time,
-        "base": grid(motion.base.surface) @ E.T + o,
-        "body": grid(motion.body.surface) @ R.T + p,
-        "contact": None if force is None else force.point,
-        "centre": motion.centre_of_mass()[0],
+        "time": tree.time,
+        "base": grid(joint.surface) @ E.T + o,
+        "body": grid(joint.body.surface) @ R.T + p,
+        "contact": None if touch is None else touch[0],
+        "centre": tree.centre_of_mass(),
         "axes": R,
     }
 

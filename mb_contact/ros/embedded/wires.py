@@ -7,8 +7,6 @@ A wire's ``Link`` is what a node has of it: it makes the ends of topics and serv
 what threads wait with.  Messages, their types and hashes, services, parameters and actions are the same on both.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import wanted
 from mb_contact.ros.outputs.fields import filled, put_stamp
 from mb_contact.ros.outputs.sizes import link_boxes, scene_box
-from mb_contact.simulation.interface import SceneSimulator
+from mb_contact.simulation.simulator import Simulator
 
 POINT = "geometry_msgs/msg/Point"
 COLOURS = {"stick": (0.1, 0.8, 0.2), "slip": (1.0, 0.5, 0.0), "separate": (0.6, 0.6, 0.6)}  #: by a contact's state
@@ -38,7 +38,7 @@ class ContactMarkers:
         self._make, self._options, self._simulator = make, options, simulator
         self._dt = simulator.time_step
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
-        known = isinstance(simulator, SceneSimulator)
+        known = isinstance(simulator, Simulator)
         self._friction = link_frictions(simulator.world) if known else {}
         self._boxes = link_boxes(simulator.world) if known else {}
         low, high = scene_box(simulator.world) if known else (np.zeros(3), np.ones(3))

@@ -14,7 +14,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.options import NodeOptions, Schedule
 from mb_contact.ros.outputs.arrays import wanted
-from mb_contact.simulation.interface import SceneSimulator
+from mb_contact.simulation.simulator import Simulator
 
 
 class Wrenches:
@@ -152,7 +152,7 @@ def contact_text(contact: Any) -> str:
 
 def held_texts(simulator: Any) -> list[tuple[str, str]]:
     """(key, text) of each pad and of each weld that comes on and off: what it holds, with which share of its bound."""
-    if not isinstance(simulator, SceneSimulator):
+    if not isinstance(simulator, Simulator):
         return []
     pads = [
         (f"hold/{name}", f"{hold.link or 'nothing'} force={hold.force:.6g} share={hold.share:.6g} slip={hold.slip:.6g}")

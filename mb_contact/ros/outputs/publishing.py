@@ -22,7 +22,7 @@ from mb_contact.ros.outputs.planning_scene import PlanningScene
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames, Run
 from mb_contact.ros.outputs.sensors import SensorOutputs
 from mb_contact.ros.qos import STATE
-from mb_contact.simulation.interface import AnySimulator
+from mb_contact.simulation.surfaces.simulator import AnySimulator
 
 
 class Outputs:

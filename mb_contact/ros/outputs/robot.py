@@ -12,7 +12,7 @@ from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.ros.runs import run_frame
-from mb_contact.simulation.interface import SceneSimulator
+from mb_contact.simulation.simulator import Simulator
 from mb_contact.types import WORLD
 
 TF = "tf2_msgs/msg/TFMessage"
@@ -156,7 +156,7 @@ class ObjectFrames:
 
     def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._simulator, self._options = simulator, options
-        self._has_links = isinstance(simulator, SceneSimulator)
+        self._has_links = isinstance(simulator, Simulator)
         moved = _moved_links(simulator.world.robot_models) if self._has_links else set()
         self._at_first = tuple(name for name in simulator.world.frames if name in moved) if moved else ()
         self._messages = {}

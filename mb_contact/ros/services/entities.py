@@ -18,7 +18,7 @@ from mb_contact.ros.services.common import Group, Refusal, refuse_if, tags_match
 from mb_contact.ros.services.frames import in_world, pose_of
 from mb_contact.ros.services.patterns import Pattern
 from mb_contact.ros.services.resources import moved
-from mb_contact.simulation.interface import SceneSimulator
+from mb_contact.simulation.simulator import Simulator
 
 LONGEST_TEXT, MOST_TAGS = 10_000, 100  #: of what SetEntityInfo keeps [characters, texts]
 
@@ -62,7 +62,7 @@ class EntityServices(Group):
         """Everything by name, in the scene's order."""
         simulator = self._control.simulator
         world, found = simulator.world, {}
-        scene: Any = simulator.scene if isinstance(simulator, SceneSimulator) else Scene()
+        scene: Any = simulator.scene if isinstance(simulator, Simulator) else Scene()
         for entry, model in zip(scene.models, world.robot_models):
             free = model.link_names[0] in world.objects and not model.joint_names
             category = "object" if free else "robot"
@@ -111,7 +111,7 @@ class EntityServices(Group):
 
     def _refuse_without_shapes(self):
         refuse_if(
-            not isinstance(self._control.simulator, SceneSimulator), self._codes.RESULT_FEATURE_UNSUPPORTED,
+            not isinstance(self._control.simulator, Simulator), self._codes.RESULT_FEATURE_UNSUPPORTED,
             "smooth surfaces in contact coordinates have no bounds",
         )
 
@@ -172,7 +172,7 @@ class EntityServices(Group):
     def _fill_state(self, state, entity):
         simulator, link = self._control.simulator, entity.link
         position, quaternion = simulator.link_pose(link)
-        moves = isinstance(simulator, SceneSimulator) and link in simulator.world.objects
+        moves = isinstance(simulator, Simulator) and link in simulator.world.objects
         velocity, acceleration = simulator.object_motion(link) if moves else (np.zeros(6), np.zeros(6))
         state.header.frame_id = self._control.options.world_frame
         put_stamp(state.header.stamp, self._control.stamp())
@@ -189,7 +189,7 @@ class EntityServices(Group):
             self._refuse_inactive()
             entity, control, failed = self.find(request.entity), self._control, self._codes.RESULT_OPERATION_FAILED
             unsupported = self._codes.RESULT_FEATURE_UNSUPPORTED
-            refuse_if(not isinstance(control.simulator, SceneSimulator), unsupported, "this scene's bodies are not set")
+            refuse_if(not isinstance(control.simulator, Simulator), unsupported, "this scene's bodies are not set")
             wants = getattr(request, "set_acceleration", False)
             refuse_if(wants, unsupported, "accelerations follow from forces")
             pose, turn = None, np.eye(3)

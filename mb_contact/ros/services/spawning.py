@@ -3,8 +3,6 @@
 
 """simulation_interfaces: entities that come and go (releases 1.x and 2.x)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.checks import shorten

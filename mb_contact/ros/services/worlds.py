@@ -3,8 +3,6 @@
 
 """simulation_interfaces: worlds, which are scene files; loaded beside the physics thread, then put in its place."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 from pathlib import Path

@@ -106,7 +106,7 @@ def _choices(text):
 
 def _surfaces(_):
     simulator = surface_simulator(find_resource(f"{LIBRARY}/bezier_patch.yaml"))
-    simulator.motion.run_adaptive(0.01)
+    simulator.tree.run_adaptive(0.01)
 
 
 def _scene(path):

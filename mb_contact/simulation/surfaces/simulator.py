@@ -17,9 +17,10 @@ from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.record import LiveState, Recorded, StateLayout, TreePart
 from mb_contact.simulation.results import Certificate, Step, record_of
+from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.mixed import MixedSimulator
 from mb_contact.simulation.surfaces.step import cross
-from mb_contact.surfaces.scene_build import build_motion, build_tree, start
+from mb_contact.surfaces.scene_build import build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
 
@@ -57,8 +58,6 @@ class SurfaceSimulator(Recorded):
     Attributes
     ----------
     tree : SurfaceTree
-    motion : SurfaceMotion or None
-        Of a scene of one body on a base.
     time_step : float
         [s]
 
@@ -87,9 +86,8 @@ class SurfaceSimulator(Recorded):
         if progress is not None:
             progress("loading or, the first time, compiling the kernels of surfaces")
         self.surface_scene = scene = scene if isinstance(scene, SurfaceScene) else load_surface_scene(scene)
-        self.motion = None if scene.base is None else build_motion(scene)
-        self.tree = self.motion.tree if self.motion else build_tree(scene)
-        model = None if self.motion else self.tree.model
+        self.tree = build_tree(scene)
+        model: Any = self.tree.model if scene.base is None else None
         self._bodies = {contact.name: contact.body for contact in self.tree.contacts}
         self._names = tuple(self._bodies)
         self._efforts = 0 if model is None else model.N
@@ -156,7 +154,7 @@ class SurfaceSimulator(Recorded):
         tree, scene = self.tree, self.surface_scene
         carrier = [] if tree.model is None else [np.ascontiguousarray(part).tobytes() for part in tree.model.tree]
         return (
-            ("kind of scene", "contacts in a tree" if scene.base is None else "one body on a base"),
+            ("kind of scene", "contacts in a tree" if scene.base is None else "contacts on a base"),
             ("joints", self.world.joint_names), ("robot or base", (*carrier, scene.base and scene.base.velocity)),
             ("gravity", tuple(scene.gravity)), *self._part.fingerprint(),
         )  # fmt: skip
@@ -317,7 +315,7 @@ class SurfaceSimulator(Recorded):
         return standing - {link}
 
     def _result(self, energy_before):
-        dt, rows, gaps, pushes, rooms = self.time_step, [], [0.0], [0.0], [0.0]
+        dt, rows, gaps, pushes, margins = self.time_step, [], [0.0], [0.0], [0.0]
         for i, name in enumerate(self._names):
             gap = self.tree.gap(name)
             gaps.append(gap)
@@ -327,7 +325,7 @@ class SurfaceSimulator(Recorded):
             wrench, push = self.tree.contact_wrench(name)
             rolls = self.tree.mode_name(name) == "rolling"
             if rolls:
-                rooms.append(self.tree.friction_room(name))
+                margins.append(self.tree.friction_margin(name))
             pushes.append(push)
             speed = float(np.linalg.norm(self.tree.slip(name)))
             state = STICK if rolls else SLIP
@@ -338,7 +336,7 @@ class SurfaceSimulator(Recorded):
         certificate = Certificate(
             complementarity_gap=float(np.sqrt(max((abs(p * row[9]) for p, row in zip(pushes[1:], rows)), default=0.0))),
             infeasibility=max(0.0, -min(pushes) * dt),
-            cone_violation=max(0.0, -min(rooms) * dt),
+            cone_violation=max(0.0, -min(margins) * dt),
             penetration=max(0.0, -min(gaps)),
             solver=SOLVER,
             iterations=0,
@@ -351,6 +349,9 @@ class SurfaceSimulator(Recorded):
         )
         pairs = [(c.name, c.parent or "world") for c in self.tree.contacts]
         return Step(self.time, record_of(certificate, rows), (SOLVER,), pairs)
+
+
+AnySimulator = Simulator | SurfaceSimulator  #: what the node, the view and a replay take; a Simulator can do more
 
 
 def surface_simulator(

@@ -15,10 +15,13 @@ The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anites
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mb_contact.core.lcp.certificate import INFEASIBLE
+from mb_contact.core.lcp.cone_residual import MEASURES, NATURAL, cone_residuals
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError
-from mb_contact.studies.drumwright.exact_cone import acceleration_forces, with_cone
+from mb_contact.solvers.friction import solve_friction
+from mb_contact.solvers.layout import ConeLayout
 from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
     FrictionModelResult,
@@ -129,7 +132,7 @@ def _polygon(directions):
 def _forces(W, e, mu, slides, against, directions, own):
     """Attempts at the acceleration level, (forces (3 n,), pivots) each; ``own`` are roots of the compliances."""
     if directions is None:
-        yield acceleration_forces(W, e, mu, slides, against)
+        yield _on_cones(W, e, mu, slides, against)
         return
     M, h, Z = _acceleration_lcp(W, e, mu, slides, against, directions)
     units = _units(own, slides, directions)
@@ -204,7 +207,7 @@ def _with_friction(system, hard, mu, directions, polygon):
     if not len(rows):
         return certificate
     if directions is None:
-        return with_cone(certificate, eq, rows, mu[polygon])
+        return _with_cone(certificate, eq, rows, mu[polygon])
     D = _polygon(directions)
     force, speed = eq.r[rows[:, 1:]], eq.u[rows[:, 1:]]
     scale = np.sqrt(0.5 * eq.diagonal[rows[:, 1:]].sum(axis=1))[:, None]
@@ -222,5 +225,44 @@ def _with_friction(system, hard, mu, directions, polygon):
     return certificate._replace(
         complementarity_gap=float(max(certificate.complementarity_gap, least.max())),
         infeasibility=float(max(certificate.infeasibility, -least.min())),
+        scale=float(max(certificate.scale, tangential)),
+    )
+
+
+def _on_cones(W, e, mu, slides, against):
+    """Forces (3 n,) of the acceleration level and the linear systems it took; not believed.
+
+    A sliding contact is one row, its friction (19) in the matrix: the force of f_n = 1 is (1, mu ``against``), and only
+    the normal's acceleration is complementary.  So the matrix is not symmetric, and there may be no solution.
+    """
+    n = len(mu)
+    if not n:
+        return np.zeros(0), 0
+    layout, columns, picked = ConeLayout(()), [], []
+    for i in range(n):
+        own = np.zeros((3 * n, 1 if slides[i] else 3))
+        if slides[i]:
+            own[3 * i : 3 * i + 3, 0] = 1.0, *(mu[i] * against[i])
+            layout += ConeLayout.unilateral(1)
+        else:
+            own[3 * i : 3 * i + 3] = np.eye(3)
+            layout += ConeLayout.contacts([mu[i]])
+        columns.append(own)
+        picked += list(range(3 * i, 3 * i + own.shape[1]))
+    Z = np.hstack(columns)
+    result = solve_friction(W[picked] @ Z, e[picked], layout=layout, tolerance=1e-10)
+    return Z @ result.r, result.iterations
+
+
+def _with_cone(certificate, eq, rows, mu):
+    """The certificate with the natural map of Coulomb's law at the contacts whose ``rows`` (n, 3) these are, n > 0."""
+    blocks = ConeLayout.contacts(mu).arrays()
+    scale = 1.0 / np.sqrt(eq.diagonal[rows].mean(axis=1))
+    out = np.zeros((len(rows), MEASURES))
+    cone_residuals(blocks, eq.r[rows.ravel()], eq.u[rows.ravel()], scale, out, *np.zeros((2, 6)))
+    tangential = np.abs(eq.q[rows[:, 1:]] * scale[:, None]).max()
+    return certificate._replace(
+        complementarity_gap=float(max(certificate.complementarity_gap, out[:, NATURAL].max())),
+        infeasibility=float(max(certificate.infeasibility, out[:, INFEASIBLE].max())),
         scale=float(max(certificate.scale, tangential)),
     )

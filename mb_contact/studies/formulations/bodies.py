@@ -20,8 +20,123 @@ import numpy as np
 import scipy.sparse
 
 from mb_contact.errors import DynamicsError
+from mb_contact.studies.formulations.formulation import Formulation, floored, sparse_blocks
 from mb_contact.studies.formulations.step_problem import spatial_inertias
 from mb_contact.types import WORLD
+
+
+class NmcFormulation(Formulation):
+    """The non-minimal coordinates (NMC) formulation, J14 section 3, Eq. 27: every link a free body.
+
+            | M    -G_b*  -G_u* D   0  |        | V+   |        | -M V- - C dt              |
+        M = | G_b    0       0      0  |,   z = | p_b  |,   q = | -G_b V- - U_bar dt        |
+            | D* G_u 0       0      E^ |        | beta |        | 0                         |
+            | 0      0       E_     0  |        | sigma|        | 0                         |
+
+    Size 6 n + n_b + n_u (n_f + 2), n_b all hinges and loops; set-up O(n); M is sparse.
+
+    Beside the print:
+    * hinge rows: V- of a tree obeys its hinges, so G_b V- = 0 and the second row of q is -K a dt;
+    * loop rows have the drift terms of step_problem.py instead of G_b V-; contact rows the gap, and
+      D* G_u (V+ - phi* a dt) in place of the D* G_u V+ of Eq. 27 unless ``velocity_product``;
+    * rotor inertia and implicit damping A act on joint rates: M + S* A S, still sparse.
+
+    Eq. 27; z = [V+; p_hinge; p_loop; beta; sigma].
+    """
+
+    NAME = "nmc"
+    FREE = ("V", "p_hinge", "p_loop")
+    REGULAR = ("V", "p_hinge")
+
+    def assemble(self):
+        p = self.problem
+        self.bodies = b = Bodies(p)
+        dt = p.dt
+        G_loop, G_u = b.G[: p.n_b], b.G[p.n_b :]
+        k = b.row_constant()
+        D_ul, E_hat, E_bar = (scipy.sparse.csr_matrix(x) for x in (p.D_ul, p.E_hat, p.E_bar))
+        DG = D_ul.T @ G_u  # D* G_u
+        M = b.M + b.S.T @ scipy.sparse.diags(b.rotors) @ b.S if b.rotors.any() else b.M
+        self.M = sparse_blocks(
+            [
+                [M, -b.K.T, -G_loop.T, -DG.T, None],
+                [b.K, None, None, None, None],
+                [G_loop, None, None, None, None],
+                [DG, None, None, None, E_hat],
+                [None, None, None, E_bar, scipy.sparse.csr_matrix((p.n_u, p.n_u))],
+            ]
+        )
+        self.q = np.concatenate(
+            [
+                -(M @ b.V) - dt * (b.S.T @ (b.rotors * b.rate_bias)) - dt * b.C,
+                -dt * b.hinge_bias,  # -G_b V- - U_bar dt
+                k[: p.n_b],
+                D_ul.T @ k[p.n_b :],
+                np.zeros(p.n_u),
+            ]
+        )
+        return {"V": 6 * b.n, "p_hinge": 6 * b.n - b.N, "p_loop": p.n_b, "beta": p.D_ul.shape[1], "sigma": p.n_u}
+
+    def velocities(self, z):
+        return self.bodies.rates(self.part(z, "V")), self.part(z, "p_loop").copy()
+
+    def scales(self):
+        b = self.bodies
+        hinge = np.sqrt(np.maximum((b.K.multiply(b.K @ b.M_inverse)).sum(axis=1).A1, 0.0))
+        return {**super().scales(), "V": np.sqrt(b.M.diagonal()), "p_hinge": floored(hinge)}
+
+
+class NmcOsFormulation(Formulation):
+    """The NMC/OS formulation, J14 section 8: the form of Eq. 53 with links as free bodies and hinges as rows.
+
+        M = [[W L W*, E^-part], [E_, 0]],   L = J M^-1 J* with the block-diagonal M of the bodies,
+        W = [K; S; G_b; D* G_u],   z = [p_hinge; p_rotor; p_loop; beta; sigma]
+
+    Size (6 n - N) + n_b + n_u (n_f + 2), and one more for each joint with rotor inertia or implicit damping A
+    (``p_rotor``): as part of M they would couple neighbours and fill L; as compliant rows
+    S V+ + A^-1 p - (theta_dot- + S a dt) = 0 they leave it block diagonal.  So W L W* is sparse: two rows meet only
+    where they act on a common body.
+
+    Eq. 53 in body coordinates.
+    """
+
+    NAME = "nmc_os"
+    FREE = ("p_hinge", "p_rotor", "p_loop")
+    REGULAR = ("p_hinge", "p_rotor")
+
+    def assemble(self):
+        p = self.problem
+        self.bodies = b = Bodies(p)
+        dt, k = p.dt, b.row_constant()
+        rotor = np.flatnonzero(b.rotors)
+        self.V_f = b.V + dt * (b.M_inverse @ b.C)  # free velocity of the bodies
+        S = b.S[rotor]
+        D_ul = scipy.sparse.csr_matrix(p.D_ul)
+        self.W = scipy.sparse.vstack([b.K, S, b.G[: p.n_b], D_ul.T @ b.G[p.n_b :]], format="csr")
+        Lambda = self.W @ b.M_inverse @ self.W.T
+        hinges, m = b.K.shape[0], self.W.shape[0]
+        soft = np.zeros(m)
+        soft[hinges : hinges + len(rotor)] = 1.0 / b.rotors[rotor]
+        E_hat = scipy.sparse.vstack([scipy.sparse.csr_matrix((m - len(p.E_hat), p.n_u)), p.E_hat])
+        E_bar = scipy.sparse.hstack([scipy.sparse.csr_matrix((p.n_u, m - len(p.E_hat))), p.E_bar])
+        still = scipy.sparse.csr_matrix((p.n_u, p.n_u))
+        self.M = sparse_blocks([[Lambda + scipy.sparse.diags(soft), E_hat], [E_bar, still]])
+        before = p.state.v + dt * b.rate_bias
+        constant = [-dt * b.hinge_bias, -before[rotor], k[: p.n_b], D_ul.T @ k[p.n_b :]]
+        self.q = np.concatenate([self.W @ self.V_f + np.concatenate(constant), np.zeros(p.n_u)])
+        return {
+            "p_hinge": hinges, "p_rotor": len(rotor), "p_loop": p.n_b, "beta": p.D_ul.shape[1], "sigma": p.n_u,
+        }  # fmt: skip
+
+    def velocities(self, z):
+        b = self.bodies
+        V = self.V_f + b.M_inverse @ (self.W.T @ z[: self.W.shape[0]])
+        return b.rates(V), self.part(z, "p_loop").copy()
+
+    def scales(self):
+        diagonal = floored(np.sqrt(self.M.diagonal()[: self._regular]))
+        hinge, rotor = np.split(diagonal, [self.bodies.K.shape[0]])
+        return {**super().scales(), "p_hinge": hinge, "p_rotor": rotor}
 
 
 class Bodies:

@@ -74,8 +74,8 @@ class FormulationCertificate(NamedTuple):
     >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
     >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
     >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    >>> solution = mb.studies.solve_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch])
-    >>> solution.certificate.worst < 1e-12
+    >>> problem = mb.studies.StepProblem(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch])
+    >>> mb.studies.formulate(problem).solve().certificate.worst < 1e-12
     True
     """
 

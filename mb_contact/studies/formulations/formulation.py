@@ -19,11 +19,11 @@ from mb_contact.studies.formulations.certificate import FormulationCertificate, 
 from mb_contact.studies.formulations.mixed import (
     Condensed,
     natural_residual,
+    newton_unknowns,
     polish,
     semidefinite_inverse,
     trusted_residual,
 )
-from mb_contact.studies.formulations.polyhedral import newton_unknowns
 from mb_contact.studies.formulations.step_problem import FLOOR
 
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
@@ -50,7 +50,8 @@ class StepSolution(NamedTuple):
     --------
     >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
     >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
-    >>> solution = mb.studies.solve_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), formulation="nmc", time_step=0.01)
+    >>> problem = mb.studies.StepProblem(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), time_step=0.01)
+    >>> solution = mb.studies.formulate(problem, "nmc").solve()
     >>> solution.v_next[5], solution.solved, solution.formulation  # nothing touches
     (-0.0981, True, 'nmc')
     """

@@ -22,12 +22,20 @@ def feet_within_reach(seed):
     return np.array([0.0, 0.0, -0.62]) + np.random.default_rng(seed).uniform(-0.1, 0.1, (4, 3))
 
 
+def foot_position(angles):
+    """Foot (3,) from its roll axis, in the axes of the trunk."""
+    roll, swing, knee = angles
+    x = trot.THIGH * np.sin(swing) + trot.SHANK * np.sin(swing + knee)
+    down = trot.SHOULDER + trot.THIGH * np.cos(swing) + trot.SHANK * np.cos(swing + knee)
+    return np.array([x, down * np.sin(roll), -down * np.cos(roll)])
+
+
 def test_leg_angles_bring_the_feet_where_they_shall_be():
     feet = feet_within_reach(0)
     for angles, foot in zip(trot.leg_angles(feet), feet):
-        np.testing.assert_allclose(trot.foot_position(angles), foot, atol=1e-14)
+        np.testing.assert_allclose(foot_position(angles), foot, atol=1e-14)
         steps = 1e-6 * np.eye(3)
-        slopes = [(trot.foot_position(angles + e) - trot.foot_position(angles - e)) / 2e-6 for e in steps]
+        slopes = [(foot_position(angles + e) - foot_position(angles - e)) / 2e-6 for e in steps]
         np.testing.assert_allclose(trot.leg_jacobian(angles), np.transpose(slopes), atol=1e-9)
 
 

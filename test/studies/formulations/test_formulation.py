@@ -189,9 +189,8 @@ def roll(product, r=0.1, speed=5.0, dt=1e-3, steps=200):
     for _ in range(steps):
         gap = q[2] - r
         contact = mb.studies.ContactPoint(0, WORLD, (q[0], q[1], 0.5 * gap), (0, 0, 1.0), gap, 0.5)
-        v = mb.studies.solve_step(
-            forest, q, v, None, [contact], formulation="mc", time_step=dt, velocity_product=product
-        ).v_next  # fmt: skip
+        problem = mb.studies.StepProblem(forest, q, v, None, [contact], time_step=dt, velocity_product=product)
+        v = mb.studies.formulate(problem, "mc").solve().v_next
         q = advance(forest.tree, q, v, dt)
         deepest = min(deepest, q[2] - r)
     return deepest
@@ -392,7 +391,7 @@ def test_contact_step_with_link_names():
     R, p = model.link_pose("left_tcp", q)
     contact = mb.studies.ContactPoint("left_tcp", WORLD, p, R[:, 2])
     v = np.linspace(-1, 1, model.N)
-    solution = mb.studies.solve_step(model, q, v, contacts=[contact], formulation="mc")
+    solution = mb.studies.formulate(mb.studies.StepProblem(model, q, v, contacts=[contact]), "mc").solve()
     J = mb.jacobian(model, q, "left_tcp")[3:]
     assert solution.solved and R[:, 2] @ J @ solution.v_next >= -1e-10
     assert solution.impulses.shape == (1, 3)

@@ -3,8 +3,6 @@
 
 """A node's link to DDS: its ends in the participant of the process, and its own one for services to Fast DDS."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -10,8 +10,6 @@ uses rmw_cyclonedds goes on with Cyclone's.  Every reader is served by itself: w
 kept for it, and sent again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

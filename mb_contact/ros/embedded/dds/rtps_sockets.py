@@ -3,8 +3,6 @@
 
 """Sockets of a participant of RTPS: its own port, and the group in which those in the network announce themselves."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

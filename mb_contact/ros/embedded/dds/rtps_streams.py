@@ -3,8 +3,6 @@
 
 """Reliable streams of RTPS, samples from one writer and to one reader, each of them once, and who has them."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 from typing import Any

@@ -6,8 +6,6 @@
 Little-endian, which every sender of today's machines is; what says that it is not, is left alone.
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping

@@ -9,8 +9,6 @@ which the wheel neither tells of nor lets one write: a participant of its own (:
 takes requests of Fast DDS and sends their answers, and asks its servers; what Cyclone hears of them is left alone.
 """
 
-from __future__ import annotations
-
 import itertools
 import struct
 import time

@@ -3,8 +3,6 @@
 
 """The ends of topics on DDS: encoded messages in and out of readers and writers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from cyclonedds.core import Policy

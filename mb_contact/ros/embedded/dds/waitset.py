@@ -3,8 +3,6 @@
 
 """Which sources of one thread have something: a DDS wait set."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from typing import Any

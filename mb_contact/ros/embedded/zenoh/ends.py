@@ -3,8 +3,6 @@
 
 """The ends of topics and services on Zenoh: publishers, subscribers, queryables and queries with attachments."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections import Counter

@@ -3,8 +3,6 @@
 
 """Who is on the graph, from liveliness tokens: endpoints come with theirs and go with it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

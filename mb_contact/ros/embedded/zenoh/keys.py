@@ -6,8 +6,6 @@
 Facts of rmw_zenoh's design page and of the messages that its releases for Jazzy and later exchange.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import time

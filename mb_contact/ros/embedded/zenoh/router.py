@@ -15,8 +15,6 @@ this process brings the router, as ``ros2 run rmw_zenoh_cpp rmw_zenohd`` would, 
 controller find each other without a third program.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -7,8 +7,6 @@ What Zenoh's threads call is the queue's own ``put``, which is C: a function in 
 that waits take the interpreter from each other, 50 microseconds each time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading
