@@ -63,7 +63,7 @@ def _add_commands(commands):
         epilog="Everything from --ros-args on goes to ROS (-r, -p, --params-file).",
     )  # fmt: skip
     add_view_arguments(_command(
-        commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node", PACKAGES,
+        commands, "view", _view, "show a scene in the browser, simulated here or by a node, or a recording", PACKAGES,
         epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS,"
         " such as -p frame_prefix:=left/ where the node has one.",
     ))  # fmt: skip
@@ -223,7 +223,7 @@ def _view(arguments):
     from mb_contact.viewer.command import run_view
     from mb_contact.viewer.options import options_from_arguments
 
-    return run_view(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
+    return run_view(arguments.scene_file, options_from_arguments(arguments, arguments.ros_args))
 
 
 # --- record, replay -------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from typing import Any
 
 from mb_contact.errors import InputError
 
-EFFORTS = ("zero", "gravity_compensation")  #: what the joints' motors do, as the node's timeout policies call it
+#: what the joints' motors do: the first two as the node's timeout policies call them; where the joints are, they stay
+EFFORTS = ("zero", "gravity_compensation", "hold")
 FASTEST = "0: as fast as possible"  #: what that real-time factor means
 LAST_PORT = 65535
 
@@ -34,6 +35,8 @@ class ViewOptions:
     node: str = "mb_contact"
     ros_args: tuple = ()
     open: bool = False
+    scene: str | None = None  #: of a recording
+    html: str | None = None  #: file to write in the place of a page
 
 
 def as_port(value: Any) -> int:
@@ -72,7 +75,8 @@ def _argument(check):
 
 _DEFAULT = ViewOptions()
 _OPTIONS = (
-    ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF, a path or package://"}),
+    ("scene_file", {"metavar": "SCENE", "nargs": "?", "help": "scene file (YAML) or URDF, a path or package://, or a "
+                                                             "recording (MCAP, ros2 bag); none: a gallery"}),
     ("--port", {"type": _argument(as_port), "default": _DEFAULT.port, "help": "of the web page, or the next free one"}),
     ("--host", {"default": _DEFAULT.host, "help": "address to listen on; 0.0.0.0 lets other machines look and press "
                                                   "the buttons, by an address with a token (default: this machine "
@@ -82,6 +86,8 @@ _OPTIONS = (
     ("--real-time-factor", {"dest": "factor", "type": _argument(as_factor), "default": 1.0, "help": FASTEST}),
     ("--efforts", {"choices": EFFORTS, "default": _DEFAULT.efforts, "help": "what the joints' motors do"}),
     ("--duration", {"type": float, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
+    ("--scene", {"metavar": "FILE", "help": "of a recording that does not tell its scene"}),
+    ("--html", {"metavar": "FILE", "help": "write one HTML file that runs without a server, and end"}),
 )  # fmt: skip
 _FOLLOWING = (
     ("--follow", {"action": "store_true", "help": "by its topics joint_states, /tf, contacts, certificate"}),

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mb_contact.viewer.command import Session, _simulate
+from mb_contact.viewer.command import _another, _simulate
 from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.page import Page
 from paths import ROOT
 from viewer.browser import MISSING, Browser, find_browser
 
@@ -51,7 +52,7 @@ def session():
         probe.bind(("127.0.0.1", 0))
         server = start_server(port=probe.getsockname()[1])
     options = ViewOptions(efforts="gravity_compensation", factor=0.5)
-    session, stop = Session(server, _simulate(SCENE, options), options, SCENE), threading.Event()
+    session, stop = Page(server, _simulate(SCENE, options), SCENE, _another(options)), threading.Event()
     session.start()
 
     def draw():
@@ -183,7 +184,7 @@ def test_two_tabs_and_another_scene_while_one_of_them_drags(session, browser):
     two.wait("document.body.innerText.includes('box is dragged with')")
     before = session.source
     session.bar.choice.value = "table_top"
-    session.bar._choose("table_top")
+    session.bar.choose("table_top")
     until(lambda: session.source is not before)
     for page in (one, two):
         page.wait("document.querySelector('input[value=table_top]') !== null")
