@@ -20,6 +20,7 @@ from mb_contact.model.scene import load_scene
 from mb_contact.model.shapes.meshes import cache_folder
 from mb_contact.model.world import build_world
 from mb_contact.simulation.initial import link_poses
+from mb_contact.surfaces.scene_file import is_surface_scene
 from mb_contact.testing.pictures import png
 from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.render import Camera, picture
@@ -36,6 +37,7 @@ CELL = (
     'font-size:0.8em;line-height:1.25">{picture}<div><b>{name}</b></div><div style="opacity:0.75;height:2.5em;'
     'overflow:hidden">{about}</div></div>'
 )
+WIDE = "<style>.mantine-Modal-root{--modal-size:min(940px,94vw)!important}</style>"  #: a window of four columns
 BLANK = '<div style="width:200px;height:140px;background:#8884"></div>'
 
 
@@ -50,7 +52,7 @@ class Gallery:
     """
 
     def __init__(self, server: Any, choose: Callable[[str], Any]) -> None:
-        self._scenes, self._open = shipped_scenes(), True
+        self._scenes, self._open = dict(sorted(shipped_scenes().items(), key=_last)), True
         self._pictures: dict[str, str] = {}  #: base64 of PNG
         self._window = server.gui.add_modal("Scenes")
         with self._window:
@@ -80,7 +82,7 @@ class Gallery:
             picture = BLANK if data is None else f'<img width="200" height="140" src="data:image/png;base64,{data}">'
             cells.append(CELL.format(name=name, press=PRESS, about=escape(about(path), quote=True), picture=picture))
         style = "display:flex;flex-wrap:wrap;gap:12px;justify-content:center"
-        self._html.content = f'<div style="{style}">{"".join(cells)}</div>'
+        self._html.content = f'{WIDE}<div style="{style}">{"".join(cells)}</div>'
 
     def _fill(self):
         for drawn, (name, path) in enumerate(self._scenes.items()):
@@ -94,6 +96,11 @@ class Gallery:
                 self._write()
         if self._open:
             self._write()
+
+
+def _last(item):
+    """Smooth surfaces come last, which have no picture."""
+    return is_surface_scene(item[1]), item[0]
 
 
 def thumbnail(path: Path) -> bytes:

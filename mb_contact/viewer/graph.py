@@ -253,12 +253,13 @@ class ArrowScale:
 
     def see(self, forces: Floats) -> None:
         """Take the forces of a frame (c, 3) [N] into account."""
-        self._largest.append(float(np.linalg.norm(forces, axis=1).max(initial=0.0)))
+        largest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
+        if largest <= 0.0:
+            return
+        self._largest.append(largest)
         lately = list(self._largest)
         usual, highest = float(np.median(lately[-FRAMES:])), max(lately)
-        if len(lately) < FRAMES // 3 or highest <= 0.0:
-            return
-        if usual > 0.0 and self._rounded(usual) < self.scale:
+        if len(lately) >= FRAMES // 3 and self._rounded(usual) < self.scale:
             self.scale = self._rounded(usual)
         elif len(lately) == CALM and self._rounded(highest) > self.scale:
             self.scale = self._rounded(highest)

@@ -81,6 +81,7 @@ class SensorPane:
     """
 
     def __init__(self, gui: Any, player: Player) -> None:
+        self._last: Any = None
         self.folder = gui.add_folder("Sensors", expand_by_default=False)
         with self.folder:
             self.choice = gui.add_dropdown("sensor", (NONE, *player.sensor_names), initial_value=NONE)
@@ -94,9 +95,9 @@ class SensorPane:
 
     def update(self, snapshot: Snapshot) -> None:
         """Show a new reading."""
-        if snapshot.sensor is None or self.choice.value == NONE:
+        if snapshot.sensor is None or snapshot.sensor is self._last:
             return
-        reading = snapshot.sensor()
+        self._last, reading = snapshot.sensor, snapshot.sensor()
         if hasattr(reading, "depth"):
             self.image.image = reading.colour if reading.colour is not None else depth_picture(reading.depth)
             self.image.visible = True

@@ -64,7 +64,7 @@ class Player(Source):
         self.failed = None  #: the MbContactError of the last step, until a reset
         self._pacer = Pacer(0.0, LATE)
         self._set_factor(factor)
-        self._watched, self._sensor_due = None, 0.0
+        self._watched, self._sensor_due, self._capture = None, 0.0, None
         self._set_efforts(efforts)
         self.can_drag = isinstance(simulator, SceneSimulator)  #: links can be dragged: not those of smooth surfaces
         self._springs: Any = Springs(simulator) if self.can_drag else None  # type: ignore[arg-type]
@@ -282,14 +282,14 @@ class Player(Source):
     def _watch(self, sensor):
         if sensor is not None and sensor not in self.sensor_names:
             raise InputError(f"there is no sensor '{sensor}'; there are {', '.join(self.sensor_names)}")
-        self._watched, self._sensor_due = sensor, 0.0
+        self._watched, self._sensor_due, self._capture = sensor, 0.0, None
 
     def _sensor(self):
-        """What takes the reading of the sensor that is looked at, in another thread; None until it is due again."""
-        if self._watched is None or time.perf_counter() < self._sensor_due:
-            return None
-        self._sensor_due = time.perf_counter() + SENSOR_SECONDS
-        return self._simulator.sensors.capture(self._watched)
+        """What takes the reading of the sensor that is looked at, in another thread; the last one until it is due."""
+        if self._watched is not None and time.perf_counter() >= self._sensor_due:
+            self._sensor_due = time.perf_counter() + SENSOR_SECONDS
+            self._capture = self._simulator.sensors.capture(self._watched)
+        return self._capture
 
     def _seen(self):
         """A frame of the present state."""

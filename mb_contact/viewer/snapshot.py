@@ -85,7 +85,7 @@ class Snapshot(NamedTuple):
     objects: Objects | None = None  #: None where none come or go
     readings: Readings = Readings()
     pulls: tuple[Pull, ...] = ()
-    sensor: Any = None  #: takes the reading of the sensor that is looked at; None where there is no new one
+    sensor: Any = None  #: takes the reading of the sensor that is looked at, in any thread
     lag: float | None = None  #: between what is drawn and now, wall time [s]; None where it is drawn as it happens
 
 

@@ -56,7 +56,7 @@ class Timeline:
         """Keep a frame; a time that goes back begins anew, but for a recording's."""
         if self.frames and snapshot.time < self.frames[-1].time:
             self.frames.clear()
-        self.frames.append(snapshot)
+        self.frames.append(snapshot._replace(sensor=None))
         if self._source.length > 0.0 and (self._source.paused or time.perf_counter() >= self._due):
             self._due = time.perf_counter() + PERIOD
             self.slider.value = round(min(snapshot.time, self._source.length), 3)
