@@ -19,7 +19,7 @@ from paths import ROOT
 pytest.importorskip("cyclonedds")
 
 from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
-from mb_contact.ros.embedded.messages import message_class  # noqa: E402
+from mb_contact.ros.embedded.messages import message_class, serialize  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.ros.qos import LATCHED  # noqa: E402
@@ -188,6 +188,15 @@ def test_without_a_node_it_waits_and_says_so():
             assert follower.frame(1.0).message == "waiting for the node mb_contact"
             follower.reset()
             assert follower.frame(1.0).message == "the node does not offer reset: is it running?"
+            message = message_class(topics_module.STATES)(name=["head_joint_1"], position=np.zeros(1))
+            follower._on(follower.topics.keep, topics_module.STATES, serialize(message, topics_module.STATES))
+            assert 0.0 <= follower.frame(1.0).lag < 0.2  # since it was heard
+            time.sleep(0.6)
+            assert 0.5 < follower.frame(1.0).lag < 3.0  # nothing came: that is drawn, too
+            now = time.time() - 0.3
+            message.header.stamp.sec, message.header.stamp.nanosec = int(now), int(1e9 * (now % 1.0))
+            follower._on(follower.topics.keep, topics_module.STATES, serialize(message, topics_module.STATES))
+            assert 0.3 <= follower.frame(1.0).lag < 1.3  # stamped by the clock on the wall
         finally:
             follower.stop()
 
