@@ -44,7 +44,9 @@
       current = find();
       wait = 30;
     }
-    if (current && current.cameraControl) limit(current.cameraControl);
+    if (!current || !current.cameraControl) return;
+    window.mbContactCamera.controls = current.cameraControl;  // for whoever looks from a console
+    limit(current.cameraControl);
   };
   tick();
 })();

@@ -200,7 +200,8 @@ def test_a_click_selects_and_two_clicks_measure(server):
     frame = server.scene.get_handle_by_name("/links/box")
     weight = 9.81 * float(simulator.world.tree.mass[simulator.world.objects["box"]])
     assert inspector.choice.value == "box" and frame.show_axes
-    assert f"| table | **{weight:.3g}** (0.000, 0.000, {weight:.3f})" in inspector.text.content.replace("-0.000", "0.000")
+    text = inspector.text.content.replace("-0.000", "0.000")
+    assert f"| table | **{weight:.3g}** (0.000, 0.000, {weight:.3f})" in text
     inspector.measuring.value = True
     for x in (-0.01, 0.02):
         inspector.click(box + (x, 0.0, 1.0), (0.0, 0.0, -1.0))

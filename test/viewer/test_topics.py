@@ -14,8 +14,8 @@ from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.topics import STATES, TF, Topics
 
 ROBOT = """<robot name='r'><link name='{root}'><inertial><mass value='1'/>
-<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link><link name='{tool}'><inertial><mass value='1'/>
-<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial><visual><geometry><box size='1 1 1'/></geometry>
+<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link><link name='{tool}'><inertial>
+<mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial><visual><geometry><box size='1 1 1'/></geometry>
 </visual></link><joint name='{joint}' type='continuous'><parent link='{root}'/><child link='{tool}'/>
 <axis xyz='0 0 1'/></joint></robot>"""
 BOX = "{name: box, shape: box, size: [1, 1, 1], mass: 1.0, base: free}"
@@ -101,7 +101,8 @@ def test_a_robot_that_drives_is_where_the_frames_above_it_say(tmp_path):
 
 def test_frames_that_stand_on_each_other_in_a_circle_do_no_harm(tmp_path):
     topics, _ = topics_of(tmp_path, ["base"])
-    topics.hear(TF, told(("b", "box", (1.0, 0.0, 0.0), PLAIN), ("a", "b", (0, 0, 0), PLAIN), ("b", "a", (0, 0, 0), PLAIN)))
+    here = (0.0, 0.0, 0.0)
+    topics.hear(TF, told(("b", "box", (1.0, 0.0, 0.0), PLAIN), ("a", "b", here, PLAIN), ("b", "a", here, PLAIN)))
     assert np.isfinite(topics.snapshot().poses["box"][0]).all()
 
 
