@@ -16,7 +16,8 @@ from mb_contact.viewer.topics import STATES, TF, Topics
 ROBOT = """<robot name='r'><link name='{root}'><inertial><mass value='1'/>
 <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link><link name='{tool}'><inertial>
 <mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial><visual><geometry>
-<box size='1 1 1'/></geometry></visual></link><joint name='{joint}' type='continuous'><parent link='{root}'/><child link='{tool}'/>
+<box size='1 1 1'/></geometry></visual></link>
+<joint name='{joint}' type='continuous'><parent link='{root}'/><child link='{tool}'/>
 <axis xyz='0 0 1'/></joint></robot>"""
 BOX = "{name: box, shape: box, size: [1, 1, 1], mass: 1.0, base: free}"
 TURNED = (0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5))  #: by 90 degrees about z
