@@ -60,6 +60,11 @@ def run_view(scene: str | Path | None, options: ViewOptions | None = None) -> in
     return 0
 
 
+def loaded(scene: str | Path, options: ViewOptions) -> Any:
+    """(source, drawing, poses, title) of a scene or a recording, for whoever draws its frames."""
+    return _first(scene, options)()
+
+
 def _first(scene, options):
     """What makes (source, drawing, poses, title) of what is to be shown; impossible options are refused at once."""
     recorded = scene is not None and is_recording(scene)

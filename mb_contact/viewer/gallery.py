@@ -21,11 +21,10 @@ from mb_contact.model.shapes.meshes import cache_folder
 from mb_contact.model.world import build_world
 from mb_contact.simulation.initial import link_poses
 from mb_contact.surfaces.scene_file import is_surface_scene
-from mb_contact.testing.pictures import png
 from mb_contact.viewer.drawing import scene_drawing
-from mb_contact.viewer.render import Camera, picture
+from mb_contact.viewer.film import camera_of, png
+from mb_contact.viewer.render import picture
 from mb_contact.viewer.scenes import about, shipped_scenes
-from mb_contact.viewer.view import SIGHT, extent
 
 SIZE = (200, 140)  #: of a picture [pixels]
 PRESS = (
@@ -122,6 +121,4 @@ def _drawn(path):
     scene = load_scene(path)
     world = build_world(scene)
     drawing, poses = scene_drawing(scene, world), link_poses(world)
-    middle, size = extent(drawing, poses)
-    camera = Camera(tuple(middle + size * SIGHT), tuple(middle), 0.75, *SIZE)
-    return png([picture(drawing, poses, camera)])
+    return png([picture(drawing, poses, camera_of(drawing, [poses, poses], SIZE))])

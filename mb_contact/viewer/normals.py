@@ -48,13 +48,13 @@ def corner_normals(triangles: Floats) -> Floats:
     order = np.argsort(vertex.ravel(), kind="stable")
     groups, starts, sizes = np.unique(vertex.ravel()[order], return_index=True, return_counts=True)
     sums = np.repeat(faces, 3, axis=0) * np.repeat(area, 3)[:, None]
-    out = np.zeros((3 * count, 3))
+    mean = np.zeros((3 * count, 3))
     for many in np.unique(sizes):  # corners with as many faces around them, at once
         rows = order[starts[sizes == many][:, None] + np.arange(many)]
         own = faces[rows // 3]
         near = np.einsum("gik,gjk->gij", own, own) >= CREASE
-        out[rows] = np.einsum("gij,gjk->gik", near, sums[rows])
-    out = out.reshape(count, 3, 3)
+        mean[rows] = np.einsum("gij,gjk->gik", near, sums[rows])
+    out = mean.reshape(count, 3, 3)
     length = np.linalg.norm(out, axis=2, keepdims=True)
     return np.where(length > 1e-12 * size * size, out / np.maximum(length, 1e-30), faces[:, None])
 

@@ -109,3 +109,19 @@ def options_from_arguments(arguments: argparse.Namespace, ros_args: Sequence[str
     """ViewOptions of parsed arguments."""
     names = ViewOptions.__dataclass_fields__.keys() - {"ros_args"}
     return ViewOptions(**{name: getattr(arguments, name) for name in names}, ros_args=tuple(ros_args))
+
+
+def add_render_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``mb-contact render`` to a parser."""
+    add = parser.add_argument
+    add("scene_file", metavar="SCENE", help="scene file (YAML) or URDF, or a recording (MCAP, ros2 bag)")
+    add("--film", action="store_true", help="a film (GIF, WebP, animated PNG) in the place of a picture")
+    add("--out", metavar="FILE", help="file to write (default: the scene's name, .png or .gif)")
+    add("--duration", type=float, metavar="S", help="simulated seconds of the film (5), or until the picture (0)")
+    add("--every", type=float, default=0.1, metavar="S", help="seconds between two pictures of a film (0.1)")
+    add("--width", type=int, default=800, metavar="N", help="of the picture [pixels]; it is three quarters high")
+    add("--eye", type=float, nargs=3, metavar=("X", "Y", "Z"), help="where one looks from [m]")
+    add("--target", type=float, nargs=3, metavar=("X", "Y", "Z"), help="and at what [m]")
+    add("--efforts", choices=EFFORTS, default="zero", help="of the joints' motors")
+    add("--scene", metavar="FILE", help="of a recording that does not tell its scene")
+    add("--no-forces", action="store_true", help="without the arrows of contact forces")

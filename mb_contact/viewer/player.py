@@ -152,14 +152,14 @@ class Player(Source):
         """Say something beside time and pace, until the next thing that is asked for."""
         self._ask(lambda: self._tell(message))
 
-    def recorded(self, seconds: float) -> list[Any]:
+    def recorded(self, seconds: float, every: float = FRAME_SECONDS) -> list[Any]:
         """Frames of so many simulated seconds from now, as fast as they come; for a player that was not started."""
         frames, due = [self._seen()], self._simulator.time
         end = due + seconds - 0.5 * self._simulator.time_step
         while self._simulator.time < end and self.failed is None:
             self._take_step()
-            if self._simulator.time >= due + FRAME_SECONDS:
-                due += FRAME_SECONDS
+            if self._simulator.time >= due + every or self._simulator.time >= end:
+                due += every
                 frames.append(self._seen())
         return frames
 

@@ -53,9 +53,8 @@ def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
         normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
-    every = (np.concatenate(rows) for rows in (triangles, colours, normals))
-    triangles, colours, normals = every
-    return render(triangles, colours, camera, heights[0] if heights else None, normals)
+    corners, paint, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
+    return render(corners, paint, camera, heights[0] if heights else None, shade)
 
 
 def render(
@@ -97,7 +96,7 @@ def render(
     picture = _sky(rays)
     seen = np.clip(colours[hit] * light[:, None] + gloss[:, None], 0.0, 1.0)
     centre, half = _middle(triangles)
-    mist = np.abs(points[:, :2] - centre).max(axis=1) / half  # the floor fades into the horizon
+    mist = np.linalg.norm(points[:, :2] - centre, axis=1) / half  # the floor fades into the horizon
     mist = (np.clip((mist - 0.25) / 0.75, 0.0, 1.0) ** 2 * (hit == len(triangles)))[:, None]
     picture[rows, columns] = (1.0 - mist) * seen + mist * SKY
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))

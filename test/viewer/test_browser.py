@@ -92,6 +92,9 @@ def opened(browser, session):
     page = browser.open(f"http://127.0.0.1:{session.server.get_port()}")
     page.wait("document.querySelector('canvas') && document.body.innerText.includes('Certificate')", 120.0)
     (client,) = (client for key, client in session.server.get_clients().items() if key not in before)
+    page.front()
+    begin = session.server.initial_camera
+    until(lambda: np.allclose(client.camera.position, begin.position, atol=1e-3) and client.camera.image_height > 100)
     return page, client
 
 
