@@ -53,6 +53,7 @@ class Pictures:
 
     def frame(self, snapshot: Snapshot) -> NDArray[np.uint8]:
         """Picture (height, width, 3) of a Snapshot."""
+        self._arrows.settle(snapshot.contacts.forces)
         self._arrows.see(snapshot.contacts.forces)
         arrows = arrow_parts(snapshot.contacts, self._arrows.scale, self._size) if self._forces else []
         poses = {"world": HERE, **self._fixed, **snapshot.poses}

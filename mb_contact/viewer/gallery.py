@@ -21,9 +21,9 @@ from mb_contact.model.shapes.meshes import cache_folder
 from mb_contact.model.world import build_world
 from mb_contact.simulation.initial import link_poses
 from mb_contact.surfaces.scene_file import is_surface_scene
+from mb_contact.viewer import render
 from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.film import camera_of, png
-from mb_contact.viewer.render import picture
 from mb_contact.viewer.scenes import about, shipped_scenes
 
 SIZE = (200, 140)  #: of a picture [pixels]
@@ -104,7 +104,8 @@ def _last(item):
 
 def thumbnail(path: Path) -> bytes:
     """PNG of a scene at its start, kept in the cache by what its file and this package are."""
-    key = hashlib.sha256(path.read_bytes() + f"{mb_contact.__version__} {SIZE}".encode()).hexdigest()[:24]
+    parts = (path.read_bytes(), Path(render.__file__).read_bytes(), f"{mb_contact.__version__} {SIZE}".encode())
+    key = hashlib.sha256(b"".join(parts)).hexdigest()[:24]
     kept = cache_folder("thumbnails") / f"{key}.png"
     if kept.exists():
         return kept.read_bytes()
@@ -121,4 +122,4 @@ def _drawn(path):
     scene = load_scene(path)
     world = build_world(scene)
     drawing, poses = scene_drawing(scene, world), link_poses(world)
-    return png([picture(drawing, poses, camera_of(drawing, [poses, poses], SIZE))])
+    return png([render.picture(drawing, poses, camera_of(drawing, [poses, poses], SIZE))])

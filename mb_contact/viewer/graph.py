@@ -13,10 +13,10 @@ import numpy.typing as npt
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.viewer.drawing import Drawing
+from mb_contact.viewer.normals import creased
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
-SHARP = 500  #: meshes of at most so many triangles show their edges
 LONGEST = 0.25  #: of the scene's size: no arrow of the last second is longer, but for blows
 FRAMES, CALM = 30, 90  #: that the scale of arrows looks back at, to make them shorter and longer again
 COLLISION = (255, 120, 30)  #: colour of collision shapes
@@ -69,9 +69,8 @@ class SceneGraph:
 
     def _mesh(self, part, name, root=LINKS):
         mesh = self._server.scene.add_mesh_simple(
-            f"{node_name(part.link, root)}/{name}", part.vertices, part.triangles, side="double",
+            f"{node_name(part.link, root)}/{name}", *creased(part), side="double",
             color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
-            flat_shading=len(part.triangles) <= SHARP,
         )  # fmt: skip
         return self._attached(mesh, part.link)
 
@@ -251,6 +250,11 @@ class ArrowScale:
         decade = 10.0 ** np.floor(np.log10(exact))
         return float(decade * max(step for step in (1.0, 2.0, 5.0) if step * decade <= exact * (1.0 + 1e-9)))
 
+    def settle(self, forces: Floats) -> None:
+        """Take the forces of a frame as those that there have been all the time, where none were seen before."""
+        for _ in range(0 if self._largest else CALM):
+            self.see(forces)
+
     def see(self, forces: Floats) -> None:
         """Take the forces of a frame (c, 3) [N] into account."""
         largest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
@@ -261,7 +265,7 @@ class ArrowScale:
         usual, highest = float(np.median(lately[-FRAMES:])), max(lately)
         if len(lately) >= FRAMES // 3 and self._rounded(usual) < self.scale:
             self.scale = self._rounded(usual)
-        elif len(lately) == CALM and self._rounded(highest) > self.scale:
+        elif len(lately) in (FRAMES, CALM) and self._rounded(highest) > self.scale:
             self.scale = self._rounded(highest)
 
 

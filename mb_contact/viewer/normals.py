@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mb_contact.checks import Floats
 from mb_contact.viewer.drawing import Part
@@ -24,6 +25,16 @@ def part_normals(part: Part) -> Floats:
             _kept.clear()
         _kept[key] = part, corner_normals(part.vertices[part.triangles])
     return _kept[key][1]
+
+
+def creased(part: Part) -> tuple[Floats, NDArray[np.int64]]:
+    """Vertices and triangles of a Part whose vertices are apart along its edges: faces that share one look smooth."""
+    corners = part.vertices[part.triangles].reshape(-1, 3)
+    size = max(float(np.ptp(corners, axis=0).max(initial=0.0)), 1e-12)
+    places = np.round(corners / (WELD * size)).astype(np.int64)
+    ways = np.round(500.0 * part_normals(part).reshape(-1, 3)).astype(np.int64)
+    _, first, index = np.unique(np.hstack([places, ways]), axis=0, return_index=True, return_inverse=True)
+    return corners[first], index.reshape(-1, 3).astype(np.int64)
 
 
 def face_normals(triangles: Floats) -> Floats:

@@ -62,9 +62,10 @@ class Plots:
         box = self.boxes[name] = self._gui.add_checkbox(label, False)
         box.on_update(lambda _: self._show(name))
         axes = ({"label": "t [s]", "labelSize": 16, "size": 34}, {"size": 64})
+        whole = {"range": (0.0, self._source.length)} if self._source.length > 0.0 else {}
         self.charts[name] = self._gui.add_uplot(
-            (np.zeros(1), np.zeros(1)), ({"label": "t"}, {"label": "-"}), scales={"x": {"time": False}}, axes=axes,
-            height=HEIGHT, padding=(8, 12, 0, 0), visible=False,
+            (np.zeros(1), np.zeros(1)), ({"label": "t"}, {"label": "-"}), scales={"x": {"time": False} | whole},
+            axes=axes, height=HEIGHT, padding=(8, 12, 0, 0), visible=False,
         )  # fmt: skip
 
     def _show(self, name):
@@ -93,7 +94,7 @@ class Plots:
         times, readings = np.array([t for t, _ in history]), [r for _, r in history]
         for name, chart in self.charts.items():
             if self.boxes[name].value:
-                _put(chart, times, columns[name](readings), self._source.length)
+                _put(chart, times, columns[name](readings))
 
     def _joints(self, readings):
         """Curves of the chosen joints."""
@@ -120,15 +121,14 @@ def _energies(readings):
     return {name: np.array([r.energies.get(name, np.nan) for r in readings]) for name in ENERGIES}
 
 
-def _put(chart: Any, times: Floats, curves: Mapping[str, Floats], length: float = 0.0) -> None:
+def _put(chart: Any, times: Floats, curves: Mapping[str, Floats]) -> None:
     """Give a chart its curves; its series change only with their names, because that makes the chart anew.
 
-    Of a recording the axis has all its length [s].
+    A hole in a curve is bridged: the chart would find no range for numbers that are none.
     """
-    curves = curves or {"-": np.zeros(len(times))}
-    if length > 0.0:
-        times = np.append(times, length)
-        curves = {name: np.append(values, np.nan) for name, values in curves.items()}
+    known = {name: np.isfinite(values) for name, values in curves.items()}
+    curves = {name: np.interp(times, times[known[name]], values[known[name]])
+              for name, values in curves.items() if known[name].any()} or {"-": np.zeros(len(times))}  # fmt: skip
     labels = ["t", *curves]
     if [series["label"] for series in chart.series] != labels:
         shown = [{"label": name, "stroke": COLOURS[k], "width": 1.5} for k, name in enumerate(curves)]

@@ -271,7 +271,8 @@ def test_sliders_move_an_arm(session, browser):
     page.click("sliders")
     joint = session.source.joint_names[2]
     page.wait(f"document.body.innerText.includes('{joint}')")
-    slider = page.wait(f"""(() => {{
+    page.wait(f"document.body.innerText.includes('{session.source.joint_names[-1]}')")
+    place = f"""(() => {{
         const label = [...document.querySelectorAll('label, div, span')].filter((e) => e.innerText === '{joint}').pop();
         let row = label;
         while (row && !row.querySelector('.mantine-Slider-track')) row = row.parentElement;
@@ -280,9 +281,15 @@ def test_sliders_move_an_arm(session, browser):
         track.scrollIntoView({{block: 'center'}});
         const box = track.getBoundingClientRect();
         return [box.left + 0.75 * box.width, box.top + 0.5 * box.height];
-    }})()""")
+    }})()"""
+    slider, before = page.wait(place), None
+    while slider != before:  # the panel may still grow
+        page.evaluate(FRAME)
+        slider, before = page.wait(place), slider
     low, high, start = session.source.joint_range(joint)
+    page.mouse("mouseMoved", *slider, "none")
     page.mouse("mousePressed", *slider)
+    page.evaluate(FRAME)
     page.mouse("mouseReleased", *slider)
     wanted = low + 0.75 * (high - low)
     until(lambda: abs(session.source._simulator.joint_positions()[2] - wanted) < 0.1 * (high - low))

@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
 from mb_contact.viewer.drawing import Part
-from mb_contact.viewer.normals import corner_normals, part_normals
+from mb_contact.viewer.normals import corner_normals, creased, part_normals
 from mb_contact.viewer.render import FLOOR, LAMP, SKY, ZENITH, Camera, render
 
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
@@ -78,6 +78,12 @@ def test_round_things_are_smooth_and_edges_stay_edges():
     np.testing.assert_allclose(corner_normals(corners), np.repeat(across[:, None], 3, axis=1), atol=1e-12)
     part = Part("box", vertices, triangles, RED)
     assert part_normals(part) is part_normals(part)
+    apart, faces = creased(part)
+    assert len(apart) == 24  # three faces meet at each corner of a box
+    np.testing.assert_allclose(apart[faces], corners)
+    ends = turned(np.array([0.0, 1.0, 1.0, 0.0]), np.array([-1.0, -1.0, 1.0, 1.0]), (0.1, 0.1, 0.2))
+    count = len(creased(Part("cylinder", *ends, RED))[0])
+    assert count == len(np.unique(ends[0].round(9), axis=0)) * 2 - 2  # each rim is two, the middles of the ends one
 
 
 def test_the_shade_of_a_ball_has_no_facets():
