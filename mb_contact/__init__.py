@@ -49,6 +49,7 @@ _DEFINED = {
     "simulation": ("Certificate", "Simulator", "State", "Step"),
     "simulation.surfaces.simulator": ("surface_simulator",),
     "solvers": ("solve_friction", "solve_lcp"),
+    "viewer.loop": ("show",),
     "worlds": ("Worlds", "rollout"),
 }
 _ROOMS = ("control", "dynamics", "gradients", "model", "simulation", "solvers", "studies", "surfaces", "worlds")

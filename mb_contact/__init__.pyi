@@ -34,6 +34,7 @@ from mb_contact.model.builtin.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
 from mb_contact.simulation.surfaces.simulator import surface_simulator
 from mb_contact.solvers import solve_friction, solve_lcp
+from mb_contact.viewer.loop import show
 from mb_contact.worlds import Worlds, rollout
 
 __version__: str
@@ -78,6 +79,7 @@ __all__ = [
     "pendulum",
     "rollout",
     "rollout_gradient",
+    "show",
     "simulation",
     "solve_friction",
     "solve_lcp",

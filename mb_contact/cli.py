@@ -48,7 +48,7 @@ def _add_commands(commands):
     from mb_contact.programs.bench.command import add_benches, run_bench
     from mb_contact.ros.main import RUN_OPTIONS
     from mb_contact.testing.options import TEST_OPTIONS
-    from mb_contact.viewer.options import add_view_arguments
+    from mb_contact.viewer.options import add_render_arguments, add_view_arguments
 
     _command(
         commands, "run", _run, "run a scene as a ROS 2 node until Ctrl-C or --duration",
@@ -63,9 +63,12 @@ def _add_commands(commands):
         epilog="Everything from --ros-args on goes to ROS (-r, -p, --params-file).",
     )  # fmt: skip
     add_view_arguments(_command(
-        commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node", PACKAGES,
+        commands, "view", _view, "show a scene in the browser, simulated here or by a node, or a recording", PACKAGES,
         epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS,"
         " such as -p frame_prefix:=left/ where the node has one.",
+    ))  # fmt: skip
+    add_render_arguments(_command(
+        commands, "render", _render, "draw a scene or a recording as a picture or a film, without a browser", PACKAGES,
     ))  # fmt: skip
     _command(
         commands, "record", _record, "record the topics of a ROS domain into an MCAP file",
@@ -217,7 +220,13 @@ def _view(arguments):
     from mb_contact.viewer.command import run_view
     from mb_contact.viewer.options import options_from_arguments
 
-    return run_view(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
+    return run_view(arguments.scene_file, options_from_arguments(arguments, arguments.ros_args))
+
+
+def _render(arguments):
+    from mb_contact.viewer.film import run_render
+
+    return run_render(arguments)
 
 
 def _record(arguments):

@@ -104,6 +104,15 @@ class Recorder:
         simulator_node.applied = self._applied(simulator_node.node)
         simulator_node.happened = self._happened(simulator_node.node)
         simulator_node.outputs.describe()
+        self._name_scene(simulator_node)
+
+    def _name_scene(self, simulator_node):
+        """Say which file the scene is from: ``mb-contact view FILE.mcap`` draws it."""
+        path = getattr(simulator_node.simulator.scene, "path", None)
+        if path is not None:
+            type_name = "std_msgs/msg/String"
+            record = self.add_topic(f"{simulator_node.node.get_fully_qualified_name()}/scene", type_name)
+            record(serialize(message_class(type_name)(data=str(Path(path).resolve())), type_name))
 
     def _happened(self, node):
         """Return the function that records what acts beside efforts, for a replay."""

@@ -3,32 +3,37 @@
 
 """What ``mb-contact view`` does: a view of a scene that is simulated here, or of a node that runs elsewhere."""
 
-import os
 import signal
-import socket
 import sys
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from mb_contact.errors import InputError, MbContactError
+from mb_contact.errors import InputError
 from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
-from mb_contact.viewer.drawing import scene_drawing, surface_drawing
-from mb_contact.viewer.gate import Gate, is_local, make_token
-from mb_contact.viewer.library import check_host, import_viser, start_server
-from mb_contact.viewer.options import ViewOptions, as_port
-from mb_contact.viewer.panel import Bar
+from mb_contact.viewer.drawing import scene_drawing
+from mb_contact.viewer.library import import_viser
+from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player
-from mb_contact.viewer.view import View
+from mb_contact.viewer.recording import Bag, Recording, is_recording
+from mb_contact.viewer.serving import Served, has_screen
 
 LISTENING = "web view at "  #: what the line that names the address has, for programs that wait for it
 SEEN = "a browser is looking"
-INNER_PORT = 28080  #: from which on viser looks for a free port of this machine where a gate stands before it
+HTML_SECONDS = 5.0  #: that an HTML file has of a simulation where no duration is given
 
 
-def run_view(scene: str | Path, options: ViewOptions | None = None) -> int:
-    """Show a scene until its duration is over, or SIGINT or SIGTERM comes; returns the exit code.
+def run_view(scene: str | Path | None, options: ViewOptions | None = None) -> int:
+    """Show a scene, or a recording, until its duration is over, or SIGINT or SIGTERM comes; returns the exit code.
+
+    Parameters
+    ----------
+    scene : path, optional
+        Of a scene or a recording; without one the page begins with a gallery of the scenes that there are.
+    options : ViewOptions, optional
 
     Raises
     ------
@@ -41,15 +46,39 @@ def run_view(scene: str | Path, options: ViewOptions | None = None) -> int:
     import_viser()  # before anything that takes long
     if options.duration is not None and not options.duration > 0.0:
         raise InputError(f"--duration must be above zero, got {options.duration:g}")
+    first = _first(scene, options)
     old = take_signals(signal.default_int_handler, (signal.SIGTERM,))  # ends the view as Ctrl-C does
     try:
-        first = _follow(scene, options) if options.follow else _simulate(scene, options)
-        _show(first, options, scene)
+        if options.html is not None:
+            _write(first(), options)
+        else:
+            _show(first() if scene is not None else None, options, scene)
     except KeyboardInterrupt:
         pass
     finally:
         give_back(old)
     return 0
+
+
+def loaded(scene: str | Path, options: ViewOptions) -> Any:
+    """(source, drawing, poses, title) of a scene or a recording, for whoever draws its frames."""
+    return _first(scene, options)()
+
+
+def _first(scene, options):
+    """What makes (source, drawing, poses, title) of what is to be shown; impossible options are refused at once."""
+    recorded = scene is not None and is_recording(scene)
+    if options.scene is not None and not recorded:
+        raise InputError("--scene names the scene of a recording; a scene is shown by mb-contact view SCENE")
+    if scene is None and (options.follow or options.html is not None):
+        raise InputError(f"{'--follow' if options.follow else '--html'} needs a scene: mb-contact view SCENE ...")
+    if recorded:
+        return lambda: _play(scene, options)
+    if options.follow:
+        if options.html is not None:
+            raise InputError("--html writes what is simulated or recorded; record the node, and view that")
+        return lambda: _follow(scene, options)
+    return lambda: _simulate(scene, options)
 
 
 def _simulate(scene, options):
@@ -59,17 +88,26 @@ def _simulate(scene, options):
     if is_surface_scene(scene):
         from mb_contact.simulation.surfaces.simulator import surface_simulator
 
-        simulator = surface_simulator(scene, _progress)
-        drawing = surface_drawing(simulator)
-        poses = {link: simulator.link_pose(link) for link in drawing.moving}
+        simulator: Any = surface_simulator(scene, _progress)
     else:
         from mb_contact.simulation.simulator import Simulator
 
         simulator = Simulator(scene, progress=_progress)
-        drawing = scene_drawing(simulator.scene, simulator.world)
-        poses = {name: simulator.link_pose(name) for name in simulator.world.frames}
+    drawing, poses = simulated_scene(simulator)
     player = Player(simulator, drawing, options.factor, options.efforts, options.paused, options.duration)
     return player, drawing, poses, simulator.scene.path.stem
+
+
+def _play(path, options):
+    """The same of a recording."""
+    from mb_contact.model.world import build_world
+
+    bag = Bag(path)
+    scene = bag.scene(options.scene)
+    world = build_world(scene)
+    drawing = scene_drawing(scene, world)
+    recording = Recording(bag, world, drawing, options.factor, options.paused)
+    return recording, drawing, link_poses(world), Path(path).stem
 
 
 def refuse_surfaces(scene: str | Path, option: str) -> None:
@@ -94,94 +132,55 @@ def _follow(scene, options):
     return follower, drawing, link_poses(world), scene.path.stem
 
 
-class Session:
-    """A page, and the scene that it shows now; another one can be chosen in the page where scenes are simulated here.
+def _another(options):
+    """What loads a scene that is chosen in the page: it begins as the one before it goes on."""
 
-    Parameters
-    ----------
-    server : viser.ViserServer
-    first : tuple
-        Of the first scene: source (not started), drawing, poses and title, as ``View`` takes them.
-    options : ViewOptions
-    scene : path
-        Where the first scene came from.
-    """
-
-    def __init__(self, server, first, options, scene):
-        source, drawing, poses, title = first
-        self.server, self.source, self._options = server, source, options
-        self.bar = Bar(server.gui, title, scene) if source.can_pace else Bar(server.gui)
-        self.view = View(server, drawing, poses, source, title)
-
-    def start(self):
-        """Let time run."""
-        self.source.start()
-
-    def draw_next(self):
-        """Draw the next frame, of another scene if one was chosen."""
-        chosen = self.bar.take()
-        if chosen is not None:
-            self.change(*chosen)
-        self.view.draw_next()
-
-    def change(self, name, path):
-        """Show another scene; where it cannot be loaded the present one goes on."""
-        self.view.panel.tell(f"loading {name} …")
-        self.server.flush()
-        options = replace(self._options, paused=self.source.paused, factor=self.source.factor)
-        try:
-            source, drawing, poses, title = _simulate(path, options)
-        except MbContactError as error:
-            self.source.tell(f"{name} cannot be shown: {error}")
-            self.bar.show(self.view.title)
-            return
-        self.source.stop()
-        with self.server.atomic():
-            self.view.remove()
-            self.view, self.source = View(self.server, drawing, poses, source, title), source
-        for line in drawing.missing:
+    def load(path, before):
+        now = options if before is None else replace(options, paused=before.paused, factor=before.factor)
+        loaded = _simulate(path, now)
+        for line in loaded[1].missing:
             _progress(line)
-        source.start()
+        return loaded
+
+    return load
+
+
+def _write(first, options):
+    """One HTML file of a recording, or of a simulation that runs as fast as it can."""
+    source, drawing, poses, title = first
+    for line in drawing.missing:
+        _progress(line)
+    served = Served("127.0.0.1", options.port)
+    try:
+        page, frames = Page(served.server, first), None
+        if isinstance(source, Player):
+            frames = source.recorded(options.duration or HTML_SECONDS)
+        path = page.save(options.html, frames)
+    finally:
+        served.close()
+    _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in any browser")
 
 
 def _show(first, options, scene):
-    for line in first[1].missing:
+    simulated = first is None or isinstance(first[0], Player)
+    for line in () if first is None else first[1].missing:
         _progress(line)
-    server, gate, address = _served(options.host, options.port)
-    session = Session(server, first, options, scene)
+    served = Served(options.host, options.port)
+    page = Page(served.server, first, scene or "", _another(options) if simulated else None)
     try:
-        server.on_client_connect(lambda _: _progress(SEEN))
-        _progress(f"{LISTENING}{address} (Ctrl-C ends it)")
-        if options.open and _screen():
-            webbrowser.open(address)
-        session.start()
-        while not session.source.done:
-            session.draw_next()
-        session.draw_next()
-        if session.source.crash is not None:
-            raise session.source.crash
+        served.server.on_client_connect(lambda _: _progress(SEEN))
+        _progress(f"{LISTENING}{served.address} (Ctrl-C ends it)")
+        if options.open and has_screen():
+            webbrowser.open(served.address)
+        page.start()
+        while not page.done:
+            page.draw_next()
+        page.draw_next()
+        if page.source is not None and page.source.crash is not None:
+            raise page.source.crash
     finally:
-        session.source.stop()
-        if gate is not None:
-            gate.close()
-        server.stop()
-
-
-def _served(host, port):
-    """The server of the page, the gate before it where other machines can come, and the page's address."""
-    if is_local(host):
-        server = start_server(host, port)
-        return server, None, f"http://{'localhost' if host == '127.0.0.1' else host}:{server.get_port()}"
-    check_host(host)
-    token, server = make_token(), start_server(port=INNER_PORT)
-    gate = Gate(host, as_port(port), server.get_port(), token)
-    name = socket.gethostname() if host in ("0.0.0.0", "::") else host
-    return server, gate, f"http://{name}:{gate.port}/?token={token}"
-
-
-def _screen():
-    """Whether a browser would have a window to open."""
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+        page.stop()
+        served.close()
 
 
 def _progress(line):

@@ -11,7 +11,7 @@ import numpy as np
 from mb_contact.checks import as_matrix
 from mb_contact.errors import InputError
 from mb_contact.model.pairs import link_frictions
-from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.height_fields import grid_triangles
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
@@ -53,6 +53,8 @@ class Drawing(NamedTuple):
     missing: list  #: sentences about what cannot be drawn
     weight: float = 0.0  #: of a typical object [N]; 0 where there is none
     objects: dict = {}  #: links of the scene's objects to the names of their shapes
+    frames: dict = {}  #: links without a shape to one that is drawn and moves with them, and their pose in it
+    floor: float | None = None  #: height of the ground [m]
 
 
 def scene_drawing(scene: Scene, world: World) -> Drawing:
@@ -61,14 +63,28 @@ def scene_drawing(scene: Scene, world: World) -> Drawing:
     visuals = [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in read]
     seen, (collisions, planes) = {part.link for part in visuals}, _collision_shapes(world)
     visuals += [part for part in collisions if part.link not in seen]
-    drawn = dict.fromkeys(part.link for part in (*visuals, *collisions, *planes))
+    drawn = list(dict.fromkeys(part.link for part in (*visuals, *collisions, *planes)))
     moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
     weights = np.linalg.norm(world.gravity) * world.tree.mass[list(world.objects.values())]
     weight = float(np.median(weights)) if len(weights) else 0.0
     of_robots = {link for model in world.robot_models for link in model.link_names}
     objects = {link: {world.geometry_names[g] for g in rows} for link, rows in world.link_geometries.items()
                if link not in of_robots}  # fmt: skip
-    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects)
+    floor = None if scene.ground is None else float(scene.ground.height)
+    carried = _carried(world, drawn)
+    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects, carried, floor)
+
+
+def _carried(world, drawn):
+    """Links that are not drawn: one that is, on the same body, and their pose in that: tool centres, mounts."""
+    hosts = {world.frames[link].body: link for link in reversed(drawn) if world.frames[link].body != WORLD}
+    found = {}
+    for link, frame in world.frames.items():
+        host = hosts.get(frame.body)
+        if link not in drawn and host is not None:
+            on = world.frames[host]
+            found[link] = host, on.R.T @ (frame.p - on.p), matrix_to_quat(on.R.T @ frame.R)
+    return found
 
 
 def _collision_shapes(world):

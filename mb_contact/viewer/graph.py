@@ -3,6 +3,7 @@
 
 """The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,16 +13,19 @@ import numpy.typing as npt
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.viewer.drawing import Drawing
+from mb_contact.viewer.normals import creased
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
-SHARP = 500  #: meshes of at most so many triangles show their edges
+LONGEST = 0.25  #: of the scene's size: no arrow of the last second is longer, but for blows
+FRAMES, CALM = 30, 90  #: that the scale of arrows looks back at, to make them shorter and longer again
 COLLISION = (255, 120, 30)  #: colour of collision shapes
 COLOURS = {"stick": (25, 204, 51), "slip": (255, 128, 0), "separate": (153, 153, 153)}  #: by a contact's state
-POINT = 0.012  #: diameter of a contact point [m]
+POINT = 0.012  #: diameter of a contact point, of the scene's size
+AXES = 0.12  #: length of the axes of a link, of the scene's size
 NORMAL = 0.05  #: length of a drawn normal [m]
 SIDES = 16  #: of a drawn friction cone
-LARGEST = 1000.0  #: length at which a force arrow is cut off [m]
+CUT = 0.6  #: of the scene's size: where an arrow is cut off, which a blow's may be
 
 
 class SceneGraph:
@@ -38,27 +42,35 @@ class SceneGraph:
     """
 
     def __init__(
-        self, server: Any, drawing: Drawing, poses: Poses, attach: Callable[[Any, str], Any] | None = None
-    ) -> None:
+        self, server: Any, drawing: Drawing, poses: Poses, attach: Callable[[Any, str], Any] | None = None,
+        size: float = 1.0,
+    ) -> None:  # fmt: skip
         self._server, self._drawing, self._attach = server, drawing, attach
+        self._axes = {"show_axes": False, "axes_length": AXES * size, "axes_radius": 0.04 * AXES * size}
+        self._names: dict[str, Any] = {}
+        self._shown = {"axes": False, "names": False}
+        self._selected: str | None = None
         self._collisions: list[Any] | None = None
         self._version: int | None = None
         self._spawned: dict[str, Any] = {}  #: frames of objects that the scene file does not know
         server.scene.set_up_direction("+z")
         self.frames = {}  #: link to the handle of its frame
+        self.grounds: list[Any] = []
         with server.atomic():
             for link in dict.fromkeys(part.link for part in (*drawing.visuals, *drawing.collisions, *drawing.planes)):
-                self.frames[link] = server.scene.add_frame(node_name(link), show_axes=False)
-            self.place(poses)
+                self.frames[link] = server.scene.add_frame(node_name(link), **self._axes)
+            for link, (host, position, quaternion) in drawing.frames.items():
+                pose = {"position": position, "wxyz": wxyz(quaternion)}
+                self.frames[link] = server.scene.add_frame(node_name(link, node_name(host)), **self._axes, **pose)
+            self.place({link: pose for link, pose in poses.items() if link not in drawing.frames})
             self._visuals = [self._mesh(part, f"visual_{i}") for i, part in enumerate(drawing.visuals)]
             for i, plane in enumerate(drawing.planes):
                 self._plane(plane, f"plane_{i}")
 
     def _mesh(self, part, name, root=LINKS):
         mesh = self._server.scene.add_mesh_simple(
-            f"{node_name(part.link, root)}/{name}", part.vertices, part.triangles, side="double",
+            f"{node_name(part.link, root)}/{name}", *creased(part), side="double",
             color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
-            flat_shading=len(part.triangles) <= SHARP,
         )  # fmt: skip
         return self._attached(mesh, part.link)
 
@@ -73,10 +85,10 @@ class SceneGraph:
         return self._attached(mesh, part.link)
 
     def _plane(self, plane, name):
-        self._server.scene.add_grid(
+        self.grounds.append(self._server.scene.add_grid(
             f"{node_name(plane.link)}/{name}", infinite_grid=True, cell_size=0.1, section_size=1.0, fade_distance=15.0,
-            plane_color=(236, 236, 232), plane_opacity=0.9, wxyz=wxyz(matrix_to_quat(plane.R)), position=plane.p,
-        )  # fmt: skip
+            plane_opacity=1.0, shadow_opacity=0.35, wxyz=wxyz(matrix_to_quat(plane.R)), position=plane.p,
+        ))  # fmt: skip
 
     def place(self, poses: Poses) -> None:
         """Move the links; those that are not named stay."""
@@ -104,6 +116,31 @@ class SceneGraph:
             for link in self._drawing.objects:
                 self.frames[link].visible = link in objects.present
 
+    def select(self, link: str | None) -> None:
+        """Show axes and name of one link, whatever the others do."""
+        self._selected = link
+        self._mark()
+
+    def show_axes(self, visible: bool) -> None:
+        """Show or hide the axes of all links."""
+        self._shown["axes"] = visible
+        self._mark()
+
+    def show_names(self, visible: bool) -> None:
+        """Show or hide the names of all links."""
+        self._shown["names"] = visible
+        self._mark()
+
+    def _mark(self):
+        with self._server.atomic():
+            for link, frame in self.frames.items():
+                frame.show_axes = self._shown["axes"] or link == self._selected
+                named = self._shown["names"] or link == self._selected
+                if named and link not in self._names:
+                    self._names[link] = self._server.scene.add_label(f"{frame.name}/name", link, anchor="bottom-left")
+                if link in self._names:
+                    self._names[link].visible = named
+
     def show_visuals(self, visible: bool) -> None:
         """Show or hide the visual meshes."""
         for mesh in self._visuals:
@@ -123,24 +160,30 @@ class SceneGraph:
 class ContactLayer:
     """Contact points, their normals, forces and friction cones below ``/contacts``; green sticks, orange slips."""
 
-    def __init__(self, server: Any, scale: float) -> None:
+    def __init__(self, server: Any, size: float, weight: float = 0.0) -> None:
         scene, none = server.scene, np.zeros((1, 2, 3))
-        self._server = server
-        self.scale = scale  #: length of a force arrow [m/N]
+        self._server, self._size, point = server, size, POINT * size
+        self.arrows = ArrowScale(size, weight)
+        self.longer = 1.0  #: what somebody makes the arrows longer by
         self.shown = {"points": True, "normals": False, "forces": True, "cones": False}
         self.points = scene.add_point_cloud(
-            "/contacts/points", none[:, 0], np.zeros((1, 3), np.uint8), point_size=POINT, point_shape="circle",
+            "/contacts/points", none[:, 0], np.zeros((1, 3), np.uint8), point_size=point, point_shape="circle",
             precision="float32", visible=False,
         )  # fmt: skip
         self.normals = scene.add_line_segments(
-            "/contacts/normals", none, np.zeros((1, 2, 3), np.uint8), thickness=0.2 * POINT, visible=False
+            "/contacts/normals", none, np.zeros((1, 2, 3), np.uint8), thickness=0.2 * point, visible=False
         )
         self.forces = scene.add_arrows(
-            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.25 * POINT,
-            head_radius=0.6 * POINT, head_length=1.2 * POINT, visible=False,
+            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.25 * point,
+            head_radius=0.6 * point, head_length=1.2 * point, visible=False,
         )  # fmt: skip
         self.cones: Any = None
         self._last: ContactPoints | None = None
+
+    @property
+    def scale(self) -> float:
+        """Length of a force arrow [m/N]."""
+        return self.longer * self.arrows.scale
 
     def show(self, name: str, visible: bool) -> None:
         """Show or hide points, normals, forces or cones."""
@@ -149,6 +192,8 @@ class ContactLayer:
 
     def draw(self, contacts: ContactPoints | None) -> None:
         """Draw the contact points of a step (ContactPoints), or none."""
+        if contacts is not None and contacts is not self._last:
+            self.arrows.see(contacts.forces)
         self._last = contacts
         some = contacts is not None and len(contacts.points) > 0
         with self._server.atomic():
@@ -164,7 +209,9 @@ class ContactLayer:
         self.points.points, self.points.colors = contacts.points, colours
         tips = contacts.points + NORMAL * contacts.normals
         self.normals.points, self.normals.colors = np.stack([contacts.points, tips], axis=1), both
-        tips = contacts.points + np.clip(self.scale * contacts.forces, -LARGEST, LARGEST)
+        arrows = self.scale * contacts.forces
+        long = np.linalg.norm(arrows, axis=1, keepdims=True) / (self.longer * CUT * self._size)
+        tips = contacts.points + arrows / np.maximum(long, 1.0)
         self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), colours
 
     def _draw_cones(self, contacts):
@@ -172,19 +219,65 @@ class ContactLayer:
             if self.cones is not None:
                 self.cones.visible = False
             return
-        vertices, triangles = friction_cones(contacts, self.scale)
+        vertices, triangles = friction_cones(contacts, self.scale, self.longer * CUT * self._size)
         self.cones = self._server.scene.add_mesh_simple(  # again: the number of triangles changes
             "/contacts/cones", vertices, triangles, color=COLOURS["slip"], opacity=0.3, side="double", cast_shadow=False
         )
 
 
-def friction_cones(contacts: ContactPoints, scale: float) -> tuple[Floats, npt.NDArray[np.int64]]:
+class ArrowScale:
+    """How long force arrows are: the largest force of the last second at most a part of the scene's size.
+
+    The scale is 1, 2 or 5 times a power of ten, so that it stays while forces vary a little; a blow of a few frames
+    does not change it.
+
+    Parameters
+    ----------
+    size : float
+        Of the scene [m].
+    weight : float
+        Of a typical object, the force before any is seen [N]; 0: a newton.
+    """
+
+    def __init__(self, size: float, weight: float = 0.0) -> None:
+        self._length = LONGEST * size
+        self._largest: deque[float] = deque(maxlen=CALM)
+        self.scale = self._rounded(2.0 * (weight or 1.0))  #: [m/N]
+
+    def _rounded(self, force):
+        """The largest scale of the series at which a force [N] has its length at most."""
+        exact = self._length / force
+        decade = 10.0 ** np.floor(np.log10(exact))
+        return float(decade * max(step for step in (1.0, 2.0, 5.0) if step * decade <= exact * (1.0 + 1e-9)))
+
+    def settle(self, forces: Floats) -> None:
+        """Take the forces of a frame as those that there have been all the time, where none were seen before."""
+        for _ in range(0 if self._largest else CALM):
+            self.see(forces)
+
+    def see(self, forces: Floats) -> None:
+        """Take the forces of a frame (c, 3) [N] into account."""
+        largest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
+        if largest <= 0.0:
+            return
+        self._largest.append(largest)
+        lately = list(self._largest)
+        usual, highest = float(np.median(lately[-FRAMES:])), max(lately)
+        if len(lately) >= FRAMES // 3 and self._rounded(usual) < self.scale:
+            self.scale = self._rounded(usual)
+        elif len(lately) in (FRAMES, CALM) and self._rounded(highest) > self.scale:
+            self.scale = self._rounded(highest)
+
+
+def friction_cones(
+    contacts: ContactPoints, scale: float, longest: float = np.inf
+) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Vertices and triangles of the forces that friction allows at the present normal forces, as long as the arrows."""
     angle = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     vertices: list[Floats] = []
     triangles: list[npt.NDArray[np.int64]] = []
     for point, normal, force, mu in zip(contacts.points, contacts.normals, contacts.forces, contacts.friction):
-        height = min(LARGEST, scale * max(0.0, float(force @ normal)))
+        height = min(longest, scale * max(0.0, float(force @ normal)))
         across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
         across /= np.linalg.norm(across)
         rim = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))

@@ -13,7 +13,8 @@ from typing import Any
 
 from mb_contact.errors import InputError
 
-EFFORTS = ("zero", "gravity_compensation")  #: what the joints' motors do, as the node's timeout policies call it
+#: what the joints' motors do: the first two as the node's timeout policies call them; where the joints are, they stay
+EFFORTS = ("zero", "gravity_compensation", "hold")
 FASTEST = "0: as fast as possible"  #: what that real-time factor means
 LAST_PORT = 65535
 
@@ -34,6 +35,8 @@ class ViewOptions:
     node: str = "mb_contact"
     ros_args: tuple = ()
     open: bool = False
+    scene: str | None = None  #: of a recording
+    html: str | None = None  #: file to write in the place of a page
 
 
 def as_port(value: Any) -> int:
@@ -72,7 +75,8 @@ def _argument(check):
 
 _DEFAULT = ViewOptions()
 _OPTIONS = (
-    ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF, a path or package://"}),
+    ("scene_file", {"metavar": "SCENE", "nargs": "?", "help": "scene file (YAML) or URDF, a path or package://, or a "
+                                                             "recording (MCAP, ros2 bag); none: a gallery"}),
     ("--port", {"type": _argument(as_port), "default": _DEFAULT.port, "help": "of the web page, or the next free one"}),
     ("--host", {"default": _DEFAULT.host, "help": "address to listen on; 0.0.0.0 lets other machines look and press "
                                                   "the buttons, by an address with a token (default: this machine "
@@ -82,6 +86,8 @@ _OPTIONS = (
     ("--real-time-factor", {"dest": "factor", "type": _argument(as_factor), "default": 1.0, "help": FASTEST}),
     ("--efforts", {"choices": EFFORTS, "default": _DEFAULT.efforts, "help": "what the joints' motors do"}),
     ("--duration", {"type": float, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
+    ("--scene", {"metavar": "FILE", "help": "of a recording that does not tell its scene"}),
+    ("--html", {"metavar": "FILE", "help": "write one HTML file that runs without a server, and end"}),
 )  # fmt: skip
 _FOLLOWING = (
     ("--follow", {"action": "store_true", "help": "by its topics joint_states, /tf, contacts, certificate"}),
@@ -103,3 +109,19 @@ def options_from_arguments(arguments: argparse.Namespace, ros_args: Sequence[str
     """ViewOptions of parsed arguments."""
     names = ViewOptions.__dataclass_fields__.keys() - {"ros_args"}
     return ViewOptions(**{name: getattr(arguments, name) for name in names}, ros_args=tuple(ros_args))
+
+
+def add_render_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``mb-contact render`` to a parser."""
+    add = parser.add_argument
+    add("scene_file", metavar="SCENE", help="scene file (YAML) or URDF, or a recording (MCAP, ros2 bag)")
+    add("--film", action="store_true", help="a film (GIF, WebP, animated PNG) in the place of a picture")
+    add("--out", metavar="FILE", help="file to write (default: the scene's name, .png or .gif)")
+    add("--duration", type=float, metavar="S", help="simulated seconds of the film (5), or until the picture (0)")
+    add("--every", type=float, default=0.1, metavar="S", help="seconds between two pictures of a film (0.1)")
+    add("--width", type=int, default=800, metavar="N", help="of the picture [pixels]; it is three quarters high")
+    add("--eye", type=float, nargs=3, metavar=("X", "Y", "Z"), help="where one looks from [m]")
+    add("--target", type=float, nargs=3, metavar=("X", "Y", "Z"), help="and at what [m]")
+    add("--efforts", choices=EFFORTS, default="zero", help="of the joints' motors")
+    add("--scene", metavar="FILE", help="of a recording that does not tell its scene")
+    add("--no-forces", action="store_true", help="without the arrows of contact forces")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mb_contact.viewer.snapshot import ENERGIES
 
 if TYPE_CHECKING:
     from mb_contact.viewer.snapshot import Readings, Snapshot
+    from mb_contact.viewer.source import Source
 
 FRAMES = 450  #: that are kept: 15 s of a simulation that keeps its pace
 PERIOD = 0.25  #: wall time between two updates of the page [s]
@@ -34,12 +35,13 @@ class Plots:
     Parameters
     ----------
     gui : viser.GuiApi
-    joints : sequence of str
-        Names of the joints that can be plotted.
+    source : Source
+        Whose joints can be plotted; of one that has a length, all is plotted up to the time that is looked at.
     """
 
-    def __init__(self, gui: Any, joints: Sequence[str]) -> None:
-        self._gui, self._history = gui, deque[tuple[float, "Readings"]](maxlen=FRAMES)
+    def __init__(self, gui: Any, source: Source) -> None:
+        self._gui, self._history, joints = gui, deque[tuple[float, "Readings"]](maxlen=FRAMES), source.joint_names
+        self._source, self._all = source, None
         self._due, self._drawn = 0.0, -1.0
         self.folder = gui.add_folder("Plots", expand_by_default=False)
         self.charts: dict[str, Any] = {}
@@ -60,9 +62,10 @@ class Plots:
         box = self.boxes[name] = self._gui.add_checkbox(label, False)
         box.on_update(lambda _: self._show(name))
         axes = ({"label": "t [s]", "labelSize": 16, "size": 34}, {"size": 64})
+        whole = {"range": (0.0, self._source.length)} if self._source.length > 0.0 else {}
         self.charts[name] = self._gui.add_uplot(
-            (np.zeros(1), np.zeros(1)), ({"label": "t"}, {"label": "-"}), scales={"x": {"time": False}}, axes=axes,
-            height=HEIGHT, padding=(8, 12, 0, 0), visible=False,
+            (np.zeros(1), np.zeros(1)), ({"label": "t"}, {"label": "-"}), scales={"x": {"time": False} | whole},
+            axes=axes, height=HEIGHT, padding=(8, 12, 0, 0), visible=False,
         )  # fmt: skip
 
     def _show(self, name):
@@ -81,13 +84,17 @@ class Plots:
             self._draw()
 
     def _draw(self):
-        history = list(self._history)
-        if not history or not any(box.value for box in self.boxes.values()):
+        if not self._history or not any(box.value for box in self.boxes.values()):
             return
+        history, now = list(self._history), self._history[-1][0]
+        if self._source.length > 0.0:
+            self._all = self._all or self._source.readings()
+            history = [row for row in self._all if row[0] <= now + 1e-9] or self._all[:1]
         columns = {"joints": self._joints, "forces": _forces, "energy": _energies}
+        times, readings = np.array([t for t, _ in history]), [r for _, r in history]
         for name, chart in self.charts.items():
             if self.boxes[name].value:
-                _put(chart, np.array([t for t, _ in history]), columns[name]([r for _, r in history]))
+                _put(chart, times, columns[name](readings))
 
     def _joints(self, readings):
         """Curves of the chosen joints."""
@@ -115,8 +122,13 @@ def _energies(readings):
 
 
 def _put(chart: Any, times: Floats, curves: Mapping[str, Floats]) -> None:
-    """Give a chart its curves; its series change only with their names, because that makes the chart anew."""
-    curves = curves or {"-": np.zeros(len(times))}
+    """Give a chart its curves; its series change only with their names, because that makes the chart anew.
+
+    A hole in a curve is bridged: the chart would find no range for numbers that are none.
+    """
+    known = {name: np.isfinite(values) for name, values in curves.items()}
+    curves = {name: np.interp(times, times[known[name]], values[known[name]])
+              for name, values in curves.items() if known[name].any()} or {"-": np.zeros(len(times))}  # fmt: skip
     labels = ["t", *curves]
     if [series["label"] for series in chart.series] != labels:
         shown = [{"label": name, "stroke": COLOURS[k], "width": 1.5} for k, name in enumerate(curves)]

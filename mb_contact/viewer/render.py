@@ -16,13 +16,17 @@ from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.shapes.shape_meshes import shape_mesh
 from mb_contact.viewer.drawing import Drawing
+from mb_contact.viewer.look import LIGHT
+from mb_contact.viewer.normals import corner_normals, face_normals, part_normals, weights
 from mb_contact.viewer.snapshot import Poses
 
 AMBIENT = 0.42  #: light in the shade
 LAMP = np.array([0.35, -0.55, 0.76])  #: direction to the lamp, a unit vector but for rounding
-SKY = np.array([0.965, 0.972, 0.98])
-FLOOR = (0.86, 0.87, 0.885)
+SKY, ZENITH = np.array(LIGHT.horizon) / 255.0, np.array(LIGHT.zenith) / 255.0  #: at the horizon, and above
+FLOOR = tuple(c / 255.0 for c in LIGHT.ground)
+GLOSS = 0.16  #: of the lamp's highlight
 SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
+SOFT = (-3, -1, 0, 1, 3)  #: pixels of that to both sides over which the edge of a shadow is softened
 FINE = 2  #: samples a pixel along each axis
 LARGE = 32  #: pixels from which a triangle is drawn alone
 CHUNK = 2_000_000  #: samples that are worked on at once
@@ -41,22 +45,29 @@ class Camera:
 
 def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]:
     """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link."""
-    triangles, colours = [], []
+    triangles, colours, normals = [], [], []
     for part in drawing.visuals:
         p, quaternion = poses[part.link]
-        triangles.append((part.vertices @ quat_to_matrix(quaternion).T + p)[part.triangles])
+        R = quat_to_matrix(quaternion)
+        triangles.append((part.vertices @ R.T + p)[part.triangles])
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
+        normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
-    return render(np.concatenate(triangles), np.concatenate(colours), camera, heights[0] if heights else None)
+    corners, paint, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
+    return render(corners, paint, camera, heights[0] if heights else None, shade)
 
 
-def render(triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0) -> NDArray[np.uint8]:
-    """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None."""
+def render(
+    triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None
+) -> NDArray[np.uint8]:
+    """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None.
+
+    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given.
+    """
     triangles = np.asarray(triangles, dtype=np.float64)
     colours = np.concatenate([np.asarray(colours, dtype=np.float64), [FLOOR]])  # the last one is the floor's
-    normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-30)
-    normal = np.concatenate([normal, [(0.0, 0.0, 1.0)]])
+    normals = corner_normals(triangles) if normals is None else normals
+    flat = np.concatenate([face_normals(triangles), [(0.0, 0.0, 1.0)]])
     width, height = FINE * camera.width, FINE * camera.height
     back, right, up = _axes(np.subtract(camera.eye, camera.target))
     seen = (triangles - np.array(camera.eye)) @ np.stack([right, up, -back], axis=1)
@@ -72,20 +83,51 @@ def render(triangles: Floats, colours: Floats, camera: Camera, floor: float | No
     rows, columns = np.nonzero(which >= 0)
     hit = which[rows, columns]
     points = np.array(camera.eye) + rays[rows, columns] / near[rows, columns][:, None]
-    facing = np.sign(np.einsum("ij,ij->i", normal[hit], np.array(camera.eye) - points))[:, None] * normal[hit]
-    slope = facing @ (LAMP / np.linalg.norm(LAMP))
-    lit = np.maximum(slope, 0.0) * _lit(triangles, points + 2e-3 * facing)
+    sight = np.array(camera.eye) - points
+    far = np.linalg.norm(sight, axis=1, keepdims=True)
+    side = np.sign(np.einsum("ij,ij->i", flat[hit], sight))[:, None]
+    facing = side * _smooth(triangles, normals, hit, points)
+    lamp = LAMP / np.linalg.norm(LAMP)
+    shine = sight / far + lamp
+    shine = np.einsum("ij,ij->i", facing, shine) / np.linalg.norm(shine, axis=1)
+    lit = np.maximum(facing @ lamp, 0.0) * _lit(triangles, points + 2e-3 * side * flat[hit])
     light = AMBIENT + 0.1 * facing[:, 2] + (0.98 - AMBIENT) * lit
-    picture = np.tile(SKY, (height, width, 1))
-    picture[rows, columns] = np.clip(colours[hit] * light[:, None], 0.0, 1.0)
+    gloss = GLOSS * (hit < len(triangles)) * (lit > 0.0) * np.maximum(shine, 0.0) ** 40 * lit
+    picture = _sky(rays)
+    seen = np.clip(colours[hit] * light[:, None] + gloss[:, None], 0.0, 1.0)
+    centre, half = _middle(triangles)
+    mist = np.linalg.norm(points[:, :2] - centre, axis=1) / half  # the floor fades into the horizon
+    mist = (np.clip((mist - 0.25) / 0.75, 0.0, 1.0) ** 2 * (hit == len(triangles)))[:, None]
+    picture[rows, columns] = (1.0 - mist) * seen + mist * SKY
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
 
 
+def _smooth(triangles, normals, hit, points):
+    """Normals at points on the triangles ``hit``, between those of the corners; the floor's is upwards."""
+    found = np.tile((0.0, 0.0, 1.0), (len(hit), 1))
+    on = np.flatnonzero(hit < len(triangles))
+    of = hit[on]
+    between = np.einsum("ij,ijk->ik", weights(points[on], triangles[of]), normals[of])
+    found[on] = between / np.maximum(np.linalg.norm(between, axis=1, keepdims=True), 1e-30)
+    return found
+
+
+def _sky(rays):
+    """Colours of the sky: the horizon's, and upwards more and more the zenith's."""
+    rise = np.clip(rays[..., 2] / np.linalg.norm(rays, axis=-1), 0.0, 1.0)[..., None]
+    return SKY + (ZENITH - SKY) * rise**0.8
+
+
+def _middle(triangles):
+    """Middle (2,) of the floor below triangles, and half of its side [m]."""
+    low, high = triangles[..., :2].min(axis=(0, 1)), triangles[..., :2].max(axis=(0, 1))
+    return 0.5 * (low + high), 8.0 * max(high - low) + 2.0
+
+
 def _put_floor(triangles, height, eye, rays, which, near):
     """A square floor around what stands on it, where nothing is nearer; it is the triangle behind the last one."""
-    low, high = triangles[..., :2].min(axis=(0, 1)), triangles[..., :2].max(axis=(0, 1))
-    centre, half = 0.5 * (low + high), 4.0 * max(high - low) + 1.0
+    centre, half = _middle(triangles)
     with np.errstate(divide="ignore"):
         nearness = rays[..., 2] / (height - 1e-4 - eye[2])  # of where each ray meets its plane
     places = eye[:2] + rays[..., :2] / np.where(nearness > 0.0, nearness, np.inf)[..., None]
@@ -102,7 +144,7 @@ def _axes(back):
 
 
 def _lit(triangles, points):
-    """Whether the lamp reaches each point: 1, or 0 in the shade; softened over nine samples."""
+    """Whether the lamp reaches each point: 1, or 0 in the shade, softened at its edge."""
     back, right, up = _axes(LAMP)
     frame = np.stack([right, up, back], axis=1)
     seen, wanted = triangles @ frame, points @ frame
@@ -115,12 +157,12 @@ def _lit(triangles, points):
     cell = np.floor((wanted[:, :2] - low) * scale).astype(np.int64)
     lit, below = np.ones(len(points)), ((cell >= 0) & (cell < SHADOW_PIXELS)).all(axis=1)
     column, row = cell[below].T
-    deep, reached = wanted[below, 2] - base + 4.0 / scale, np.zeros(len(column))
-    for dx in (-1, 0, 1):
-        for dy in (-1, 0, 1):
+    deep, reached = wanted[below, 2] - base + 8.0 / scale, np.zeros(len(column))
+    for dx in SOFT:
+        for dy in SOFT:
             over = near[np.clip(row + dy, 0, SHADOW_PIXELS - 1), np.clip(column + dx, 0, SHADOW_PIXELS - 1)]
             reached += (over <= deep) | (over == 0.0)
-    lit[below] = reached / 9.0
+    lit[below] = reached / len(SOFT) ** 2
     return lit
 
 

@@ -16,3 +16,10 @@ def shipped_scenes() -> dict[str, Path]:
     folder = find_resource(f"package://mb_contact/config/{NODE}").parent
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))}
     return {path.stem: path for path, text in texts.items() if NOT_A_SCENE not in text}
+
+
+def about(path: Path) -> str:
+    """The first sentence of the comment at the top of a scene file."""
+    lines = [line[1:].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    words = " ".join(line for line in lines if not line.startswith(("Copyright", "SPDX", "yaml-language-server")))
+    return words.strip().split(". ")[0].rstrip(".")

@@ -39,6 +39,8 @@ class ContactPoints(NamedTuple):
     forces: np.ndarray  #: (c, 3), on that link, mean of the step [N]
     states: tuple  #: stick, slip or separate
     friction: np.ndarray  #: (c,)
+    links: tuple = ()  #: the pair that touches at each point
+    sides: tuple = ()  #: 1 where the force is on the first of them, -1 where it is on the second
 
 
 class Pull(NamedTuple):
@@ -83,6 +85,8 @@ class Snapshot(NamedTuple):
     objects: Objects | None = None  #: None where none come or go
     readings: Readings = Readings()
     pulls: tuple[Pull, ...] = ()
+    sensor: Any = None  #: takes the reading of the sensor that is looked at, in any thread
+    lag: float | None = None  #: between what is drawn and now, wall time [s]; None where it is drawn as it happens
 
 
 def snapshot_of(
@@ -171,7 +175,9 @@ def contact_points(
     a, b, points, normals, forces, states = zip(*rows)
     side = np.array([-1.0 if y in moving and x not in moving else 1.0 for x, y in zip(a, b)])[:, None]
     mu = np.array([friction.get(links, 0.0) for links in zip(a, b)])
-    return ContactPoints(np.array(points), side * normals, side * forces, states, mu)
+    return ContactPoints(
+        np.array(points), side * normals, side * forces, states, mu, tuple(zip(a, b)), tuple(side[:, 0])
+    )
 
 
 def certificate_text(values: Mapping[str, Any]) -> dict[str, str]:

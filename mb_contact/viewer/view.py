@@ -17,19 +17,17 @@ from mb_contact.viewer.panel import Panel
 
 if TYPE_CHECKING:
     from mb_contact.viewer.drawing import Drawing
-    from mb_contact.viewer.follower import Follower
-    from mb_contact.viewer.player import Player
     from mb_contact.viewer.snapshot import Poses, Snapshot
+    from mb_contact.viewer.source import Source
 
 ORIGIN = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 CORNERS = np.array([[k >> i & 1 for i in range(3)] for k in range(8)])  #: of a box, as rows of its two ends
-ARROW = 0.1  #: length of the arrow of a typical object's weight, as a part of the scene's size
-SCALE = 0.005  #: length of force arrows where nothing has a weight [m/N]
+SIGHT = np.array([0.75, -0.7, 0.5])  #: from the middle of a scene to the camera, of its size
 WAIT = 0.1  #: longest wait for a frame before a signal is looked at [s]
 
 
 class View:
-    """Draws the frames of a source.
+    """Draws the frames of a source: the one drawer of simulations, loops of one's own, recordings, nodes and files.
 
     Parameters
     ----------
@@ -37,30 +35,39 @@ class View:
     drawing : Drawing
     poses : dict
         Of all drawn links at the start.
-    source : Player or Follower
+    source : Source
     title : str
     """
 
-    def __init__(self, server: Any, drawing: Drawing, poses: Poses, source: Player | Follower, title: str) -> None:
-        self.server, self.title, self._source = server, title, source
-        self.dragging = Dragging(server, source) if source.can_drag else None  # type: ignore[arg-type]
-        self.graph = SceneGraph(server, drawing, poses, None if self.dragging is None else self.dragging.attach)
+    def __init__(self, server: Any, drawing: Drawing, poses: Poses, source: Source, title: str) -> None:
+        self.server, self.drawing, self.title, self._source = server, drawing, title, source
         middle, size = extent(drawing, poses)
-        scale = ARROW * size / drawing.weight if drawing.weight > 0.0 else SCALE
-        self.layer = ContactLayer(server, scale)
-        self.panel = Panel(server, self.graph, self.layer, source, title)
+        self.dragging = Dragging(server, source) if source.can_drag else None  # type: ignore[arg-type]
+        self.graph = SceneGraph(server, drawing, poses, None if self.dragging is None else self.dragging.attach, size)
+        self.layer = ContactLayer(server, size, drawing.weight)
+        self.panel = Panel(self, source, title, poses)
         for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
             camera.look_at = middle
-            camera.position = middle + size * np.array([0.75, -0.7, 0.5])
+            camera.position = middle + size * SIGHT
 
     def draw(self, snapshot: Snapshot) -> None:
+        """Keep a Snapshot, and draw it unless somebody looks back."""
+        self.panel.timeline.add(snapshot)
+        if not self.panel.timeline.back:
+            self.show(snapshot)
+
+    def show(self, snapshot: Snapshot) -> None:
         """Draw a Snapshot."""
-        self.graph.set_objects(snapshot.objects)
-        self.graph.place(snapshot.poses)
-        self.layer.draw(snapshot.contacts)
+        self.draw_scene(snapshot)
         if self.dragging is not None:
             self.dragging.draw(snapshot.pulls)
         self.panel.update(snapshot)
+
+    def draw_scene(self, snapshot: Snapshot) -> None:
+        """Draw links and contacts of a Snapshot."""
+        self.graph.set_objects(snapshot.objects)
+        self.graph.place(snapshot.poses)
+        self.layer.draw(snapshot.contacts)
 
     def remove(self) -> None:
         """Take everything away again, for another scene on the same server."""

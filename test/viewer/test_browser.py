@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page in a real browser: a drag with the mouse, plots, another scene, a video, two tabs.
+"""The page in a real browser: drags, plots, scenes, videos, the gallery, loops, recordings, HTML files, sliders.
 
 ``MB_CONTACT_BROWSER`` names a Chromium; with ``MB_CONTACT_SCREENSHOTS`` pictures are kept in that folder.
 """
@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import importlib.util
 import os
 import socket
@@ -19,9 +20,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mb_contact.viewer.command import Session, _simulate
+import mb_contact as mb
+from mb_contact.cli import main
+from mb_contact.viewer.command import _another, _play, _simulate, _write
 from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.page import Page
 from paths import ROOT
+from ros.support import Session
 from viewer.browser import MISSING, Browser, find_browser
 
 pytestmark = [
@@ -42,16 +47,15 @@ PLAYED = """new Promise((play, fail) => {
 })"""
 
 
-@pytest.fixture
-def session():
-    """A page of two arms and a box, drawn by a thread, as the command does it."""
+@contextlib.contextmanager
+def shown(first, scene="", options=None):
+    """A page of what is to be shown first, drawn by a thread, as the command does it."""
     from mb_contact.viewer.library import start_server
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         server = start_server(port=probe.getsockname()[1])
-    options = ViewOptions(efforts="gravity_compensation", factor=0.5)
-    session, stop = Session(server, _simulate(SCENE, options), options, SCENE), threading.Event()
+    session, stop = Page(server, first, scene, None if options is None else _another(options)), threading.Event()
     session.start()
 
     def draw():
@@ -63,8 +67,16 @@ def session():
     yield session
     stop.set()
     thread.join(60.0)
-    session.source.stop()
+    session.stop()
     server.stop()
+
+
+@pytest.fixture
+def session():
+    """A page of two arms and a box."""
+    options = ViewOptions(efforts="gravity_compensation", factor=0.5)
+    with shown(_simulate(SCENE, options), SCENE, options) as session:
+        yield session
 
 
 @pytest.fixture
@@ -80,6 +92,9 @@ def opened(browser, session):
     page = browser.open(f"http://127.0.0.1:{session.server.get_port()}")
     page.wait("document.querySelector('canvas') && document.body.innerText.includes('Certificate')", 120.0)
     (client,) = (client for key, client in session.server.get_clients().items() if key not in before)
+    page.front()
+    begin = session.server.initial_camera
+    until(lambda: np.allclose(client.camera.position, begin.position, atol=1e-3) and client.camera.image_height > 100)
     return page, client
 
 
@@ -153,6 +168,7 @@ def test_a_box_is_dragged_plotted_and_filmed_in_a_browser(session, browser, tmp_
     page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
     page.click("Plots")
     page.click("plot energy [J]")
+    page.click("Page and files")
     start = find(page, client, session)
     page.click("record a video")
     page.wait("document.body.innerText.includes('stop and save the video')")
@@ -183,7 +199,7 @@ def test_two_tabs_and_another_scene_while_one_of_them_drags(session, browser):
     two.wait("document.body.innerText.includes('box is dragged with')")
     before = session.source
     session.bar.choice.value = "table_top"
-    session.bar._choose("table_top")
+    session.bar.choose("table_top")
     until(lambda: session.source is not before)
     for page in (one, two):
         page.wait("document.querySelector('input[value=table_top]') !== null")
@@ -205,3 +221,146 @@ def test_a_tab_that_is_closed_while_it_drags_lets_go(session, browser):
     until(lambda: session.source._springs.held)
     page.close()
     until(lambda: not session.source._springs.held)
+
+
+HEIGHT = """(() => {  // of the camera above the ground
+    const controls = window.mbContactCamera && window.mbContactCamera.controls;
+    return controls ? controls.camera.position.y : null;
+})()"""
+
+
+def swing(page, rows):
+    """Press where there is nothing to drag, and move the pointer by so many pixels."""
+    page.front()
+    page.wait(HEIGHT + " !== null")
+    page.mouse("mousePressed", 60.0, 250.0)
+    lowest = []
+    for k in range(1, 21):
+        page.mouse("mouseMoved", 60.0 + 2.0 * k, 250.0 + rows * k / 20)
+        page.evaluate(FRAME)
+        lowest.append(page.evaluate(HEIGHT))
+    page.mouse("mouseReleased", 100.0, 250.0 + rows)
+    return min(lowest)
+
+
+def test_a_drag_that_misses_leaves_the_camera_above_the_table_and_the_ground(session, browser):
+    page, client = opened(browser, session)
+    top = session.source._simulator.link_pose("table")[0][2]
+    begun = client.camera.position[2]
+    assert top < swing(page, -400.0) < begun  # upwards: the camera goes down
+    picture(page, "view_missed_drag")
+    session.bar.below.value = True
+    page.wait("window.mbContactCamera.below")
+    assert 0.0 < swing(page, -400.0) < top  # from below the table, and never from below the ground
+    assert session.source.crash is None and not session.source._springs.held
+
+
+def test_a_click_selects_and_what_touches_is_told(session, browser):
+    page, client = opened(browser, session)
+    start = find(page, client, session)
+    page.mouse("mousePressed", *start)
+    page.mouse("mouseReleased", *start)
+    page.wait("document.querySelector('input[value=box]') !== null")
+    page.wait("document.body.innerText.includes('table') && document.body.innerText.includes('touches')")
+    picture(page, "view_selected")
+
+
+def test_sliders_move_an_arm(session, browser):
+    page, _ = opened(browser, session)
+    page.click("Joints")
+    page.click("sliders")
+    joint = session.source.joint_names[2]
+    page.wait(f"document.body.innerText.includes('{joint}')")
+    page.wait(f"document.body.innerText.includes('{session.source.joint_names[-1]}')")
+    place = f"""(() => {{
+        const label = [...document.querySelectorAll('label, div, span')].filter((e) => e.innerText === '{joint}').pop();
+        let row = label;
+        while (row && !row.querySelector('.mantine-Slider-track')) row = row.parentElement;
+        if (!row) return null;
+        const track = row.querySelector('.mantine-Slider-track');
+        track.scrollIntoView({{block: 'center'}});
+        const box = track.getBoundingClientRect();
+        return [box.left + 0.75 * box.width, box.top + 0.5 * box.height];
+    }})()"""
+    slider, before = page.wait(place), None
+    while slider != before:  # the panel may still grow
+        page.evaluate(FRAME)
+        slider, before = page.wait(place), slider
+    low, high, start = session.source.joint_range(joint)
+    page.mouse("mouseMoved", *slider, "none")
+    page.mouse("mousePressed", *slider)
+    page.evaluate(FRAME)
+    page.mouse("mouseReleased", *slider)
+    wanted = low + 0.75 * (high - low)
+    until(lambda: abs(session.source._simulator.joint_positions()[2] - wanted) < 0.1 * (high - low))
+    assert session.source.efforts == "hold" and abs(start - wanted) > 0.2 * (high - low)
+    picture(page, "view_sliders")
+
+
+def test_the_gallery_opens_a_scene(browser):
+    options = ViewOptions(factor=0.5)
+    with shown(None, "", options) as session:
+        page = browser.open(f"http://127.0.0.1:{session.server.get_port()}")
+        page.wait("document.querySelectorAll('[data-name] img').length > 3", 300.0)
+        picture(page, "view_gallery")
+        page.evaluate("document.querySelector('[data-name=\"open falling_can\"]').click()")
+        page.wait("document.body.innerText.includes('Certificate')", 300.0)
+        assert session.view.title == "falling_can"
+        page.wait("document.querySelector('input[value=falling_can]') !== null")
+
+
+def test_a_recording_is_played_from_its_timeline(browser, tmp_path, monkeypatch):
+    path = tmp_path / "box.mcap"
+    with Session() as ros:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        command = ["run", str(ROOT / "config" / "falling_can.yaml"), "--record", str(path), "--duration", "1.0"]
+        assert main([*command, "--backend", "embedded", "--as-fast-as-possible"]) == 0
+    with shown(_play(path, ViewOptions(paused=True))) as session:
+        page, _ = opened(browser, session)
+        page.wait("document.body.innerText.includes('time [s]')")
+        page.click("back")
+        page.click("step")
+        until(lambda: session.source._index == 1)
+        page.click("run")
+        until(lambda: session.source.paused and session.source.seconds > 0.9)
+        page.click("Plots")
+        page.click("plot energy [J]")
+        session.view.panel.timeline.go(0.5)
+        page.wait("document.body.innerText.includes('0.500 s')")
+        page.wait("document.querySelector('.u-legend') !== null")
+        picture(page, "view_recording")
+
+
+def test_an_html_file_is_opened_without_a_server(browser, tmp_path):
+    path = tmp_path / "can.html"
+    options = ViewOptions(html=str(path), duration=0.6, port=28500)
+    _write(_simulate(ROOT / "config" / "falling_can.yaml", options), options)
+    page = browser.open(path.as_uri())
+    page.wait("document.querySelector('canvas[data-engine^=three]') !== null", 120.0)
+    page.wait("document.querySelector('.mantine-Slider-root') !== null")  # its timeline
+    page.front()
+    page.wait(HEIGHT + " !== null")
+    assert swing(page, -400.0) > 0.0
+    picture(page, "view_html")
+    assert not page.evaluate("performance.getEntriesByType('resource').some((e) => e.name.startsWith('http'))")
+
+
+def test_a_loop_of_ones_own_is_watched(browser):
+    simulator = mb.Simulator(SCENE)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with mb.show(simulator, port=port, open=False) as view:
+        page = browser.open(f"http://127.0.0.1:{port}")
+        deadline = time.monotonic() + 120.0
+        while "real-time factor" not in page.text():
+            simulator.step(mb.control.hold(simulator, np.zeros(len(simulator.world.joint_names))))
+            assert time.monotonic() < deadline
+        page.click("pause")
+        until(lambda: view._page.source._requests or view._page.source.paused)
+        held = threading.Thread(target=lambda: [simulator.step() for _ in range(2)], daemon=True)
+        held.start()
+        page.wait("document.body.innerText.includes('paused')")
+        picture(page, "view_own_loop")
+    held.join(30.0)
+    assert not held.is_alive()

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.viewer.command import Session, _simulate
+from mb_contact.viewer.command import _another, _simulate
 from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.page import Page
 from paths import ROOT
 
 pytestmark = pytest.mark.skipif(
@@ -35,7 +36,7 @@ def session():
         probe.bind(("127.0.0.1", 0))
         server = start_server(port=probe.getsockname()[1])
     options = ViewOptions(factor=0.0, paused=True)
-    session = Session(server, _simulate(CAN, options), options, CAN)
+    session = Page(server, _simulate(CAN, options), CAN, _another(options))
     session.start()
     yield session
     session.source.stop()
@@ -159,6 +160,7 @@ def test_numbers_that_are_none_change_nothing_of_the_state(session, bad):
     until(lambda: held(session))
     client.drag("update", place, (0.0, bad, 0.0))
     panel = session.view.panel
+    client.set(panel.timeline.slider, bad)
     for handle in (panel.factor, panel.strength, panel.scale):
         client.set(handle, bad)
     session.source.run()

@@ -19,12 +19,12 @@ from paths import ROOT
 pytest.importorskip("cyclonedds")
 
 from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
-from mb_contact.ros.embedded.messages import message_class  # noqa: E402
+from mb_contact.ros.embedded.messages import message_class, serialize  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.ros.qos import LATCHED  # noqa: E402
-from mb_contact.viewer import follower as follower_module  # noqa: E402
-from mb_contact.viewer.follower import Follower  # noqa: E402
+from mb_contact.viewer import topics as topics_module  # noqa: E402
+from mb_contact.viewer.follower import TOPICS, Follower  # noqa: E402
 from ros.support import Session, wait_until  # noqa: E402
 
 ARMS = ROOT / "config" / "dual_arm_lift.yaml"
@@ -78,7 +78,7 @@ def test_a_paused_node_is_seen_as_it_is(followed):
 
     node.ask(lambda: node.state_changed())  # once more, now that nothing moves
     frame = frames_until(follower, settled)
-    assert set(frame.poses) == set(follower._drawing.moving) and seconds > 0.05
+    assert set(frame.poses) == set(follower.topics._drawing.moving) and seconds > 0.05
     for link, (_, quaternion) in frame.poses.items():
         np.testing.assert_allclose(np.abs(quaternion @ simulator.link_pose(link)[1]), 1.0, atol=1e-12)
     forces = frame.contacts.forces.sum(axis=0)
@@ -188,6 +188,15 @@ def test_without_a_node_it_waits_and_says_so():
             assert follower.frame(1.0).message == "waiting for the node mb_contact"
             follower.reset()
             assert follower.frame(1.0).message == "the node does not offer reset: is it running?"
+            message = message_class(topics_module.STATES)(name=["head_joint_1"], position=np.zeros(1))
+            follower._on(follower.topics.keep, topics_module.STATES, serialize(message, topics_module.STATES))
+            assert 0.0 <= follower.frame(1.0).lag < 0.2  # since it was heard
+            time.sleep(0.6)
+            assert 0.5 < follower.frame(1.0).lag < 3.0  # nothing came: that is drawn, too
+            now = time.time() - 0.3
+            message.header.stamp.sec, message.header.stamp.nanosec = int(now), int(1e9 * (now % 1.0))
+            follower._on(follower.topics.keep, topics_module.STATES, serialize(message, topics_module.STATES))
+            assert 0.3 <= follower.frame(1.0).lag < 1.3  # stamped by the clock on the wall
         finally:
             follower.stop()
 
@@ -197,7 +206,7 @@ def tf(link, quaternion=(0.0, 0.0, 0.0, 1.0), position=(0.0, 0.0, 0.0)):
     transform.header.frame_id, transform.child_frame_id = "world", link
     p, o = transform.transform.translation, transform.transform.rotation
     (p.x, p.y, p.z), (o.x, o.y, o.z, o.w) = position, quaternion
-    return message_class(follower_module.TF)(transforms=[transform])
+    return message_class(topics_module.TF)(transforms=[transform])
 
 
 ROOTED = """<robot name='r'><link name='world'/><link name='arm'><inertial><mass value='1'/>
@@ -218,10 +227,10 @@ def test_frames_of_free_bodies_count_where_a_root_link_is_called_world(where, ki
         monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
         follower = Follower(world, scene_drawing(scene, world), "embedded")
         try:
-            follower._on_tf(tf("box", position=(1.0, 2.0, 3.0)))
-            follower._on_tf(tf("arm", (0.0, 1.0, 0.0, 0.0)))
-            assert tuple(follower._poses()["box"][0]) == (1.0, 2.0, 3.0)
-            assert ("arm" in follower._direct) == (kind == "spherical")
+            follower.topics.on_tf(tf("box", position=(1.0, 2.0, 3.0)))
+            follower.topics.on_tf(tf("arm", (0.0, 1.0, 0.0, 0.0)))
+            assert tuple(follower.topics.poses()["box"][0]) == (1.0, 2.0, 3.0)
+            assert ("arm" in follower.topics.frames) == (kind == "spherical")
         finally:
             follower.stop()
 
@@ -229,23 +238,23 @@ def test_frames_of_free_bodies_count_where_a_root_link_is_called_world(where, ki
 def certificate(**values):
     pair = message_class("diagnostic_msgs/msg/KeyValue")
     pairs = [pair(key=key.replace("__", "/"), value=value) for key, value in values.items()]
-    return message_class(follower_module.STATUS)(values=pairs)
+    return message_class(topics_module.STATUS)(values=pairs)
 
 
 def two_corners():
     marker, point = (message_class(kind)() for kind in ("visualization_msgs/msg/Marker", "geometry_msgs/msg/Point"))
     marker.ns, marker.type, marker.points = "odd", 11, [point, point]
     marker.pose.orientation.w = 1.0
-    return message_class(follower_module.MARKERS)(markers=[marker])
+    return message_class(topics_module.MARKERS)(markers=[marker])
 
 
 NONSENSE = {
-    "no rotation": ("/tf", follower_module.TF, lambda: tf("box", (0.0, 0.0, 0.0, 0.0))),
-    "nowhere": ("/tf", follower_module.TF, lambda: tf("box", position=(np.nan, 0.0, 0.0))),
-    "two corners": ("object_markers", follower_module.MARKERS, two_corners),
-    "one word": ("certificate", follower_module.STATUS, lambda: certificate(contact__0="what")),
-    "unknown state": ("certificate", follower_module.STATUS, lambda: certificate(contact__0="a b flies sigma=1")),
-    "no number": ("certificate", follower_module.STATUS, lambda: certificate(infeasibility="much")),
+    "no rotation": ("/tf", topics_module.TF, lambda: tf("box", (0.0, 0.0, 0.0, 0.0))),
+    "nowhere": ("/tf", topics_module.TF, lambda: tf("box", position=(np.nan, 0.0, 0.0))),
+    "two corners": ("object_markers", topics_module.MARKERS, two_corners),
+    "one word": ("certificate", topics_module.STATUS, lambda: certificate(contact__0="what")),
+    "unknown state": ("certificate", topics_module.STATUS, lambda: certificate(contact__0="a b flies sigma=1")),
+    "no number": ("certificate", topics_module.STATUS, lambda: certificate(infeasibility="much")),
 }
 
 
@@ -280,7 +289,7 @@ def test_messages_that_make_no_sense_are_skipped_told_once_and_the_next_is_heard
         publisher.publish(make())
         told()
     assert "".join(said).count("skipping") == 1 and follower._thread.is_alive()
-    good = peer.publisher("/tf", follower_module.TF)
+    good = peer.publisher("/tf", topics_module.TF)
     place = (1.0 + list(NONSENSE).index(what), 2.0, 3.0)  # another one each time
     seen = []
 
@@ -291,12 +300,12 @@ def test_messages_that_make_no_sense_are_skipped_told_once_and_the_next_is_heard
     peer.send_until(good, tf("box", position=place), moved)
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in follower_module.TOPICS])
+@pytest.mark.parametrize("kind", [kind for _, kind in TOPICS])
 def test_bytes_that_are_no_message_are_skipped(kind, alone, capsys, monkeypatch):
     follower, _ = alone
     monkeypatch.setattr(follower.node.get_logger(), "_last", {})
-    follower._newest.clear()
-    follower._keep(kind, b"\0\1\0\0\1\2\3")
+    follower.topics.newest.clear()
+    follower._on(follower.topics.keep, kind, b"\0\1\0\0\1\2\3")
     assert follower.frame(1.0) is not None
     assert f"skipping a {kind} that makes no sense" in capsys.readouterr().err
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
-from mb_contact.viewer.render import FLOOR, LAMP, SKY, Camera, render
+from mb_contact.viewer.drawing import Part
+from mb_contact.viewer.normals import corner_normals, creased, part_normals
+from mb_contact.viewer.render import FLOOR, LAMP, SKY, ZENITH, Camera, render
 
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
 
@@ -43,7 +45,8 @@ def test_the_nearer_one_hides_the_other_whatever_their_order():
     other = render(np.concatenate([far, near]), np.concatenate(colours[::-1]), camera, None)
     np.testing.assert_array_equal(one, other)
     assert len(of_colour(one, 0)[0]) > 280 and len(of_colour(one, 2)[0]) == 0
-    np.testing.assert_array_equal(one[0, 0], np.round(255.0 * SKY))
+    sky = one[0, 0] / 255.0  # between the colours of horizon and zenith
+    assert ((np.minimum(SKY, ZENITH) <= sky + 0.01) & (sky <= np.maximum(SKY, ZENITH) + 0.01)).all()
 
 
 def test_a_floor_lies_where_it_is_said_and_shadows_fall_away_from_the_lamp():
@@ -63,3 +66,33 @@ def test_a_floor_lies_where_it_is_said_and_shadows_fall_away_from_the_lamp():
     assert lit > 0.75 * 255.0 * sum(FLOOR)
     hidden = render(plate, np.tile(RED, (len(plate), 1)), camera, 2.0)  # a floor above it
     assert len(of_colour(hidden, 0)[0]) == 0
+
+
+def test_round_things_are_smooth_and_edges_stay_edges():
+    sphere = ball((0.0, 0.0, 0.0), 0.5)
+    np.testing.assert_allclose(corner_normals(sphere), sphere / 0.5, atol=0.04)
+    vertices, triangles = box_mesh((0.5, 0.5, 0.5))
+    corners = vertices[triangles]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    np.testing.assert_allclose(corner_normals(corners), np.repeat(across[:, None], 3, axis=1), atol=1e-12)
+    part = Part("box", vertices, triangles, RED)
+    assert part_normals(part) is part_normals(part)
+    apart, faces = creased(part)
+    assert len(apart) == 24  # three faces meet at each corner of a box
+    np.testing.assert_allclose(apart[faces], corners)
+    ends = turned(np.array([0.0, 1.0, 1.0, 0.0]), np.array([-1.0, -1.0, 1.0, 1.0]), (0.1, 0.1, 0.2))
+    count = len(creased(Part("cylinder", *ends, RED))[0])
+    assert count == len(np.unique(ends[0].round(9), axis=0)) * 2 - 2  # each rim is two, the middles of the ends one
+
+
+def test_the_shade_of_a_ball_has_no_facets():
+    """Along a row of pixels the brightness of a smooth ball has no steps as those of its triangles."""
+    camera = Camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0), angle=0.3, width=300, height=300)
+    shape = ball((0.0, 0.0, 0.0), 0.6)
+    colours = np.tile((0.6, 0.6, 0.6), (len(shape), 1))
+    flat = np.repeat(np.cross(shape[:, 1] - shape[:, 0], shape[:, 2] - shape[:, 0])[:, None], 3, axis=1)
+    flat /= np.linalg.norm(flat, axis=2, keepdims=True)
+    kinks = [np.abs(np.diff(render(shape, colours, camera, None, normals)[150, 110:190, 0].astype(int), 2)).max()
+             for normals in (None, flat)]  # fmt: skip
+    assert kinks[0] <= 3 < kinks[1]

@@ -41,6 +41,15 @@ def until(player, condition, seconds=60.0):
     pytest.fail("no such frame came")
 
 
+def ended(player, seconds=60.0):
+    """The last frame of a player that ends."""
+    deadline = time.monotonic() + seconds
+    while not player.done and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert player.done
+    return player.frame(seconds)
+
+
 # --- without viser: the player and what is drawn --------------------------------------------------
 
 
@@ -95,7 +104,7 @@ def test_reset_goes_back_and_a_duration_ends(can):
     short = Player(simulator, scene_drawing(simulator.scene, simulator.world), 0.0, duration=7 * simulator.time_step)
     player.stop()
     short.start()
-    frame = until(short, lambda frame: short.done)
+    frame = ended(short)
     assert frame.time == 7 * simulator.time_step
 
 
@@ -137,7 +146,7 @@ def test_gravity_compensation_keeps_the_arms_up_and_without_it_they_fall():
         start = simulator.joint_positions()
         player = Player(simulator, drawing, 0.0, efforts, duration=0.1)
         player.start()
-        until(player, lambda frame, player=player: player.done)
+        ended(player)
         falls[efforts] = np.abs(simulator.joint_positions() - start).max()
     assert falls["gravity_compensation"] < 1e-6 < 1e-2 < falls["zero"]
 

@@ -62,7 +62,7 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_V
     content = mesh_content(path)
     digest = hashlib.sha256(content)
     digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most} {tolerance}".encode())
-    kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
+    kept = cache_folder("hulls") / f"{digest.hexdigest()[:32]}.npz"
     bodies = _load(kept)
     if bodies is None:
         vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
@@ -172,12 +172,12 @@ def _collada_unit(content):
 # --- kept on disk ---------------------------------------------------------------------------------
 
 
-def _folder():
-    """Folder of kept hulls; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
+def cache_folder(kind):
+    """Folder of what is kept of a kind; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
     base = os.environ.get("MB_CONTACT_CACHE_DIR")
     if not base:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
-    return Path(base) / "hulls"
+    return Path(base) / kind
 
 
 def _load(file):

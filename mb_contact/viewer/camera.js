@@ -1,0 +1,52 @@
+// Copyright 2026 The mb_contact authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Keeps the camera above what it looks at, or where it may look from below, above the floor.
+// OPTIONS is put in its place: {floor: height or null, below: whether it may look from below}, heights in metres.
+(() => {
+  const known = window.mbContactCamera;
+  window.mbContactCamera = Object.assign(known || {}, OPTIONS);
+  if (known) return;
+  const MARGIN = 0.02;  // between camera and floor, of their distance at least
+  const LEVEL = (88 * Math.PI) / 180;  // polar angle of a camera that looks a little down
+  // The page's controls are held by a React context: the fibre that provides it.
+  const find = () => {
+    const root = document.getElementById("root") || document.body;
+    const holder = [root, ...root.querySelectorAll("*")].find((e) => Object.keys(e).some((k) => k.startsWith("__react")));
+    const key = holder && Object.keys(holder).find((k) => k.startsWith("__reactContainer") || k.startsWith("__reactFiber"));
+    const stack = key ? [holder[key]] : [];
+    for (let n = 0; stack.length && n < 50000; n++) {
+      const fibre = stack.pop();
+      const value = fibre.memoizedProps && fibre.memoizedProps.value;
+      const current = value && value.mutable && value.mutable.current;
+      if (current && "cameraControl" in current) return current;
+      if (fibre.sibling) stack.push(fibre.sibling);
+      if (fibre.child) stack.push(fibre.child);
+    }
+    return null;
+  };
+  const limit = (controls) => {
+    const { floor, below } = window.mbContactCamera;
+    const target = controls.getTarget(controls.mbTarget || (controls.mbTarget = controls.camera.position.clone()));
+    let most = below ? Math.PI : LEVEL;  // heights are y here
+    if (floor !== null && floor !== undefined) {
+      if (target.y < floor) controls.moveTo(target.x, floor, target.z, false);
+      const lowest = floor + MARGIN * controls.distance - Math.max(target.y, floor);
+      if (below) most = Math.acos(Math.max(-1, Math.min(1, lowest / controls.distance)));
+    }
+    if (controls.maxPolarAngle !== most) controls.maxPolarAngle = most;
+    if (controls.polarAngle > most + 1e-3) controls.rotatePolarTo(most, false);
+  };
+  let current = null, wait = 0;
+  const tick = () => {
+    requestAnimationFrame(tick);
+    if (!current && wait-- <= 0) {
+      current = find();
+      wait = 30;
+    }
+    if (!current || !current.cameraControl) return;
+    window.mbContactCamera.controls = current.cameraControl;  // for whoever looks from a console
+    limit(current.cameraControl);
+  };
+  tick();
+})();

@@ -1,0 +1,40 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One HTML file of a view that runs without a server: the page's own program, the scene, and its frames over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mb_contact.viewer.look import camera_script
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot
+
+if TYPE_CHECKING:
+    from mb_contact.viewer.view import View
+
+
+def html_of(view: View, frames: Sequence[Snapshot], dark: bool = False) -> str:
+    """Text of an HTML file in which the frames play, with a timeline and speeds; it loads nothing from elsewhere.
+
+    Parameters
+    ----------
+    view : View
+        Whose server's scene is written; the frames are drawn into it one after the other.
+    frames : sequence of Snapshot
+        By time.
+    dark : bool
+    """
+    server: Any = view.server
+    if frames:
+        view.draw_scene(frames[0])
+    writer = server.get_scene_serializer()
+    for last, frame in zip(frames, frames[1:]):
+        writer.insert_sleep(max(0.0, frame.time - last.time))
+        view.draw_scene(frame)
+    if len(frames) > 1:
+        writer.insert_sleep(FRAME_SECONDS)
+    text = writer.as_html(dark_mode=dark)
+    end = text.index("</body>")
+    return f"{text[:end]}<script>{camera_script(view.drawing.floor, False)}</script>{text[end:]}"

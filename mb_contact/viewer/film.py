@@ -1,0 +1,201 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pictures and films of scenes and recordings as files, without a browser: ``mb-contact render``."""
+
+from __future__ import annotations
+
+import argparse
+import struct
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mb_contact.errors import InputError
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.shapes.shape_meshes import turned
+from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.graph import COLOURS, CUT, POINT, ArrowScale
+from mb_contact.viewer.render import Camera, picture
+from mb_contact.viewer.snapshot import ContactPoints, Snapshot
+from mb_contact.viewer.view import extent
+
+LINE_OF_SIGHT = np.array([0.75, -0.55, 0.36])  #: from what is looked at to the eye, a unit vector but for rounding
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+COLOURED = 128  #: colours of a GIF
+WEAK = 0.02  #: length of the shortest arrow that is drawn, of the scene's size
+KINDS = (".png", ".gif", ".webp")
+HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+
+
+class Pictures:
+    """Pictures of a scene's Snapshots, with the forces that the view draws.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    fixed : mapping
+        Poses of all links at the start.
+    camera : Camera
+    forces : bool
+    """
+
+    def __init__(self, drawing: Drawing, fixed: Mapping[str, Any], camera: Camera, forces: bool = True) -> None:
+        self._drawing, self._fixed, self._camera, self._forces = drawing, fixed, camera, forces
+        self._size = extent(drawing, dict(fixed))[1]
+        self._arrows = ArrowScale(self._size, drawing.weight)
+
+    def frame(self, snapshot: Snapshot) -> NDArray[np.uint8]:
+        """Picture (height, width, 3) of a Snapshot."""
+        self._arrows.settle(snapshot.contacts.forces)
+        self._arrows.see(snapshot.contacts.forces)
+        arrows = arrow_parts(snapshot.contacts, self._arrows.scale, self._size) if self._forces else []
+        poses = {"world": HERE, **self._fixed, **snapshot.poses}
+        return picture(self._drawing._replace(visuals=[*self._drawing.visuals, *arrows]), poses, self._camera)
+
+
+def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part]:
+    """The contact forces as arrows of triangles in the world, ``scale`` [m/N] long and as thick as the view's."""
+    thick, parts = POINT * size, []
+    for point, force, state in zip(contacts.points, contacts.forces, contacts.states):
+        length = min(scale * float(np.linalg.norm(force)), CUT * size)
+        if length < WEAK * size:
+            continue
+        z = force / np.linalg.norm(force)
+        x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
+        x /= np.linalg.norm(x)
+        neck = max(length - 2.0 * thick, 0.3 * length)
+        radii = thick * np.array([0.0, 0.3, 0.3, 0.75, 0.0])
+        vertices, triangles = turned(radii, np.array([0.0, 0.0, neck, neck, length]))
+        colour = tuple(c / 255.0 for c in COLOURS[state])
+        parts.append(Part("world", vertices @ np.stack([x, np.cross(z, x), z]) + point, triangles, colour))
+    return parts
+
+
+def camera_of(drawing: Drawing, poses: Sequence[Mapping], size: tuple[int, int]) -> Camera:
+    """A camera that sees all that moves, where it was first and where it was last, or all that there is."""
+    places = []
+    for part in drawing.visuals:
+        if part.link in drawing.moving:
+            for there in (poses[0], poses[-1]):
+                p, quaternion = there[part.link]
+                places.append(part.vertices @ quat_to_matrix(quaternion).T + p)
+    points = np.concatenate(places or [part.vertices for part in drawing.visuals] or [np.zeros((1, 3))])
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, reach = 0.5 * (low + high), max(0.55 * float(np.linalg.norm(high - low)), 0.05)
+    eye = middle + 3.4 * reach * LINE_OF_SIGHT / np.linalg.norm(LINE_OF_SIGHT)
+    return Camera(tuple(eye), tuple(middle), 0.6, *size)
+
+
+def write_film(path: Path, pictures: Sequence[NDArray[np.uint8]], seconds: float) -> None:
+    """Write pictures as a film that shows each for so many seconds: GIF, WebP, or an animated PNG, by its ending.
+
+    Raises
+    ------
+    InputError
+        Pillow is not installed, or the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".png":
+            path.write_bytes(png(pictures, seconds))
+        else:
+            _write_by_pillow(path, pictures, seconds)
+    except OSError as error:
+        raise InputError(f"cannot write '{path}': {error.strerror or error}") from None
+
+
+def _write_by_pillow(path, pictures, seconds):
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise InputError(f"{path.suffix} needs Pillow ({error}): pip install 'mb_contact[plot]', or a .png") from None
+    images = [Image.fromarray(rows) for rows in pictures]
+    how: dict[str, Any] = {"save_all": True, "duration": round(1e3 * seconds), "loop": 0}
+    if path.suffix == ".gif":  # one palette: what stays the same is not written again
+        some = Image.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 8)]))
+        palette = some.quantize(COLOURED)
+        images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+        how["optimize"] = True
+    else:
+        how |= {"quality": 75, "method": 4}
+    images[0].save(path, append_images=images[1:], **how)
+
+
+def png(pictures: Sequence[NDArray[np.uint8]], seconds: float = 0.1) -> bytes:
+    """PNG of pictures (height, width, 3) of one size; of several an animated one, each for so many seconds."""
+    height, width, _ = pictures[0].shape
+    parts = [_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))]
+    if len(pictures) > 1:
+        parts.append(_chunk(b"acTL", struct.pack(">II", len(pictures), 0)))
+    number = 0
+    for i, rows in enumerate(pictures):
+        if len(pictures) > 1:
+            shown = round(1000 * seconds)
+            parts.append(_chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, width, height, 0, 0, shown, 1000, 0, 0)))
+            number += 1
+        data = zlib.compress(np.pad(rows.reshape(height, -1), ((0, 0), (1, 0))).tobytes())
+        if i == 0:
+            parts.append(_chunk(b"IDAT", data))
+        else:
+            parts.append(_chunk(b"fdAT", struct.pack(">I", number) + data))
+            number += 1
+    return SIGNATURE + b"".join(parts) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def run_render(arguments: argparse.Namespace) -> int:
+    """What ``mb-contact render`` does; returns the exit code.
+
+    Raises
+    ------
+    MbContactError
+        A bad scene or option, or a file that cannot be written.
+    """
+    from mb_contact.viewer.command import loaded
+    from mb_contact.viewer.options import ViewOptions
+
+    film, width = arguments.film, arguments.width
+    if not 16 <= width <= 8192 or not arguments.every > 0.0:
+        raise InputError("--width is from 16 to 8192 pixels, --every above zero")
+    if arguments.out is not None and Path(arguments.out).suffix not in KINDS:
+        raise InputError(f"a picture or film ends in {', '.join(KINDS)}, got '{arguments.out}'")
+    options = ViewOptions(scene=arguments.scene, efforts=arguments.efforts)
+    source, drawing, fixed, title = loaded(arguments.scene_file, options)
+    seconds = (5.0 if film else 0.0) if arguments.duration is None else arguments.duration
+    frames = list(_frames(source, seconds, arguments.every, arguments.duration))
+    if not film:
+        frames = frames[-1:]
+    ends = [{**fixed, **frame.poses} for frame in (frames[0], frames[-1])]
+    camera = camera_of(drawing, ends, (width, width * 3 // 4))
+    eye, target = arguments.eye or camera.eye, arguments.target or camera.target
+    camera = replace(camera, eye=tuple(eye), target=tuple(target))
+    pictures, path = [], Path(arguments.out or f"{title}{'.gif' if film else '.png'}")
+    drawer = Pictures(drawing, fixed, camera, not arguments.no_forces)
+    for k, frame in enumerate(frames):
+        pictures.append(drawer.frame(frame))
+        if film:
+            print(f"\rmb-contact: picture {k + 1} of {len(frames)}", end="", file=sys.stderr, flush=True)
+    write_film(path, pictures, arguments.every)
+    print(f"{path}: {width} x {camera.height}, {len(pictures)} pictures, {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _frames(source: Any, seconds: float, every: float, asked: float | None) -> Iterator[Snapshot]:
+    """Snapshots of a simulation or a recording."""
+    if source.length > 0.0:
+        yield from (frame for frame in source.frames(every) if asked is None or frame.time <= asked + 1e-9)
+    else:
+        yield from source.recorded(seconds, every)

@@ -1,0 +1,58 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How a page looks: sky, ground and panel in light and in dark, the camera, what scripts of the page need."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+PANEL = 330  #: width of the panel [pixels]
+CAMERA = '<img hidden src="data:," onerror="{script}">'  #: runs a script: the page has no other way for one
+
+
+class Look(NamedTuple):
+    """Colours of a page, red, green and blue from 0 to 255."""
+
+    zenith: tuple[int, int, int]
+    horizon: tuple[int, int, int]
+    ground: tuple[int, int, int]
+    cell: tuple[int, int, int]  #: lines of the ground, 0.1 m apart
+    section: tuple[int, int, int]  #: and 1 m
+
+
+LIGHT = Look((142, 168, 196), (226, 233, 239), (196, 199, 198), (182, 185, 184), (158, 162, 162))
+DARK = Look((20, 24, 32), (58, 66, 78), (62, 66, 71), (74, 79, 84), (98, 104, 110))
+
+
+def sky(look: Look, rows: int = 256) -> NDArray[np.uint8]:
+    """A picture (rows, 8, 3) from the zenith's colour to the horizon's."""
+    part = np.linspace(0.0, 1.0, rows)[:, None] ** 0.8
+    colours = (1.0 - part) * look.zenith + part * look.horizon
+    return np.repeat(np.round(colours).astype(np.uint8)[:, None], 8, axis=1)
+
+
+def dress(server: Any, grounds: Any, dark: bool) -> None:
+    """Give page, sky and grounds (grids of the scene) their colours."""
+    look = DARK if dark else LIGHT
+    server.gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=dark)
+    server.scene.set_background_image(sky(look), format="png")
+    for grid in grounds:
+        grid.plane_color, grid.cell_color, grid.section_color = look.ground, look.cell, look.section
+
+
+def camera_script(floor: float | None, below: bool) -> str:
+    """The script that keeps the camera above the floor [m], and but for ``below`` above what it looks at."""
+    text = Path(__file__).with_name("camera.js").read_text(encoding="utf-8")
+    return text.replace("OPTIONS)", json.dumps({"floor": floor, "below": below}) + ")")
+
+
+def camera_html(floor: float | None, below: bool) -> str:
+    """HTML that runs :func:`camera_script`."""
+    return CAMERA.format(script=escape(camera_script(floor, below), quote=True))

@@ -1,0 +1,77 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``mb-contact render``: pictures and films of scenes as files, with their forces."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from mb_contact.cli import main
+from mb_contact.viewer.film import arrow_parts, write_film
+from mb_contact.viewer.snapshot import contact_points
+from paths import ROOT
+
+BOX = str(ROOT / "config" / "box_on_table.yaml")
+GREEN = (25, 204, 51)  #: of a force that sticks
+
+
+def test_a_picture_of_a_scene_has_its_forces(tmp_path, capsys):
+    Image = pytest.importorskip("PIL.Image")
+    greens, corner = [], ("0.67", "-0.12", "0.74")  # of the box, from below which a force goes up
+    for more in ([], ["--no-forces"]):
+        path = tmp_path / "box.png"
+        command = ["render", BOX, "--out", str(path), "--duration", "0.02", "--width", "160"]
+        command += ["--eye", "1.2", "-0.8", "0.9", "--target", *corner]
+        assert main([*command, *more]) == 0
+        picture = np.asarray(Image.open(path)).astype(int)
+        assert picture.shape == (120, 160, 3)
+        greens.append(int(((picture[..., 1] - picture[..., [0, 2]].max(axis=-1)) > 60).sum()))
+    assert greens[0] > 2 > greens[1] == 0
+    assert "160 x 120, 1 pictures" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["gif", "webp", "png"])
+def test_a_film_has_a_picture_for_each_moment(ending, tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    pictures = [np.full((24, 32, 3), 20 * k, np.uint8) for k in range(5)]
+    write_film(tmp_path / f"film.{ending}", pictures, 0.1)
+    film = Image.open(tmp_path / f"film.{ending}")
+    assert film.n_frames == 5 and film.size == (32, 24)
+    film.seek(3)
+    assert np.abs(np.asarray(film.convert("RGB")).astype(int) - 60).max() <= 4
+
+
+def test_the_command_films_a_scene(tmp_path, capsys):
+    path = tmp_path / "box.png"
+    command = ["render", BOX, "--film", "--out", str(path), "--duration", "0.1", "--every", "0.05", "--width", "64"]
+    assert main(command) == 0
+    assert path.read_bytes().count(b"fcTL") == 3 and "64 x 48, 3 pictures" in capsys.readouterr().out
+
+
+def test_arrows_are_as_long_as_their_forces():
+    row = ("box", "table", np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.array([0.0, 3.0, 4.0]), "stick")
+    weak = (*row[:4], np.array([0.0, 0.0, 1e-3]), "stick")
+    (part,) = arrow_parts(contact_points([row, weak], ("box",), {}), 0.1, 1.0)
+    along = (part.vertices - (1.0, 0.0, 0.0)) @ (0.0, 0.6, 0.8)
+    assert along.min() == pytest.approx(0.0) and along.max() == pytest.approx(0.5)
+    np.testing.assert_allclose(part.colour, np.array(GREEN) / 255.0)
+
+
+@pytest.mark.parametrize("more, words", [
+    (["--out", "box.mp4"], "ends in .png, .gif, .webp, got 'box.mp4'"),
+    (["--width", "3"], "--width is from 16 to 8192 pixels"),
+    (["--every", "0", "--film"], "--every above zero"),
+])  # fmt: skip
+def test_what_cannot_be_drawn_is_told_before_it_is_simulated(more, words, capsys):
+    assert main(["render", BOX, *more]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_without_pillow_a_line_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert main(["render", BOX, "--out", str(tmp_path / "box.gif"), "--width", "16"]) == 2
+    assert "pip install 'mb_contact[plot]'" in capsys.readouterr().err
