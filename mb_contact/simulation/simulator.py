@@ -185,8 +185,8 @@ class Simulator(Readings, Recorded):
     def rebuilt(self, scene: Scene | str | Path) -> Simulator:
         """Another Simulator of a scene with other objects or robots, going on from this one's state and time.
 
-        What both scenes have, by the names of links, keeps its state, warm starts included; what is new begins as its
-        scene says.  This simulator is left as it is.
+        What both scenes have, by the names of links, keeps its state, warm starts included, and values that were set;
+        what is new begins as its scene says.  This simulator is left as it is.
 
         Parameters
         ----------
@@ -211,6 +211,7 @@ class Simulator(Readings, Recorded):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
         new.reset()
         carry_over(self._state, new._state)
+        new._keep_changes(self.context.changed)
         return new
 
     def set_object(

@@ -188,6 +188,8 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
     contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows)
+    if h.soft.start.shape[0] > 0:
+        fill(h.rows.compliance.shape[0], h.rows.compliance, 0.0)
     reached_limits(h, imp, threshold, lag, dt)
     island_moments(h, imp, picked)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.friction.extra)

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     body_point,
     matrix,
@@ -19,6 +19,7 @@ from mb_contact.core.tree.spatial import (
 )
 from mb_contact.core.workspace import Kinematics
 from mb_contact.types import (
+    RIGID,
     SHAPE_CONVEX,
     SHAPE_MESH,
     SHAPE_PLANE,
@@ -126,6 +127,12 @@ def strikes(h, i):
     return h.need.info[COUNT] > 0 and verdict_on(h.need, h.contacts.pair[i]) == STRIKES
 
 
+@sweep
+def is_soft(geoms, pair):
+    """Whether the materials of a pair give way."""
+    return geoms.soft.law.shape[0] > 0 and geoms.soft.law[pair] != RIGID
+
+
 @kernel
 def is_looked_for(h, pair):
     """Whether the features of a pair that touch are those found where the step ends, beside those of its start.
@@ -133,6 +140,8 @@ def is_looked_for(h, pair):
     Meshes, and hulls on half-spaces, of whose corners others than those of the start may come down.  Reads: geoms,
     need.  Writes: nothing.
     """
+    if is_soft(h.geoms, pair):
+        return False
     kind = h.geoms.kind
     a, b = kind[h.geoms.pairs[pair, 0]], kind[h.geoms.pairs[pair, 1]]
     if max(a, b) == SHAPE_PLANE:
