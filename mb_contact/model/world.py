@@ -432,8 +432,8 @@ class WorldBuilder:
         if self.scene.coordinates == "bodies":
             world = in_body_coordinates(world, self.scene)
         for array in (*world.tree, *world.geoms[:-2], *world.geoms.mesh, *world.geoms.soft, world.gravity,
-                      world.q0, world.v0, world.joint_q, world.joint_v, world.effort_limit, world.viscous, world.restitution,
-                      *world.surfaces):
+                      world.q0, world.v0, world.joint_q, world.joint_v, world.effort_limit, world.viscous,
+                      world.restitution, *world.surfaces):
             array.setflags(write=False)
         return world
 

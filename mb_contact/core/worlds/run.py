@@ -160,8 +160,9 @@ def load_world(h, lane, store, values, w):
     _load_values(lane, values, w)
     copy(h.state.shape[0], store.state[w], h.state)
     copy_contacts(
-        h.memory.count[0], _stretch(h), store.contact_state[w], store.report.shape[1], h.contact_state, h.memory.pair.shape[0]
-    )
+        h.memory.count[0], _stretch(h), store.contact_state[w], store.report.shape[1], h.contact_state,
+        h.memory.pair.shape[0],
+    )  # fmt: skip
     lane.worst[0] = store.worst[w]
     refresh(h)
 

@@ -297,8 +297,13 @@ class Impacts:
             body = max(int(context.rows.body_a[3 * i]), int(context.rows.body_b[3 * i]))
             rows = slice(3 * i, 3 * i + 3)
             behind += late / (late + imp.body_moment[body]) * float(imp.total[rows] @ imp.ahead[rows])
-        impulse_work = float(imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED])
+        impulse_work = float(imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED]) + self._drive_work()
         return self._shifted - before - impulse_work + behind
+
+    def _drive_work(self):
+        """Work of what drives surfaces that move in themselves, beside that of friction against them [J]."""
+        rows = slice(0, int(self.context.rows.end[0]))
+        return -float(self.work.total[rows] @ self.context.rows.carried[rows])
 
     def _keeps_to_path(self, change):
         """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
@@ -352,7 +357,7 @@ class Impacts:
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
         potential = float(context.work.energy[POTENTIAL])
-        self.work_done += imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED]
+        self.work_done += imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED] + self._drive_work()
         self.happened, self.v_after = True, context.v.copy()
         if count == 0:
             return  # joint limits alone
