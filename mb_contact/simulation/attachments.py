@@ -112,12 +112,12 @@ class Attachments:
                 raise InputError(f"attachment '{name}' holds already; detach it first")
             return c
         declared = [c for c in free if {self.entries[c].link_a, self.entries[c].link_b} == {link, body}]
-        if not (declared or free):
+        if not off:
             raise InputError(
-                f"all {len(self.entries)} attachments of the scene hold{', or are driven by a motion' if off else ''}; "
-                "detach one, or give the scene another loop closure of kind weld with 'attached: false'"
+                f"all {len(self.entries)} attachments of the scene hold; detach one, or give the scene another loop "
+                "closure of kind weld with 'attached: false'"
             )
-        return (declared or free)[0]
+        return (declared or free or off)[0]  # one that a motion drives is refused by its name
 
     def hold(self, c, link, body, pose, bounds):
         """Weld c between the frames of two links, at ``pose`` of ``body`` in ``link``, by default as they are.

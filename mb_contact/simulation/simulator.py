@@ -211,7 +211,7 @@ class Simulator(Readings, Recorded):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
         new.reset()
         carry_over(self._state, new._state)
-        new._keep_changes(self.context.changed)
+        set_again(new, self.context.changed)
         return new
 
     def set_object(

@@ -4,6 +4,7 @@
 """Values of the scene that change while a simulation runs."""
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -111,12 +112,6 @@ class Values:
             self.context.joints.total[places] += number - array[places]
         _writable(array)[places] = number
 
-    def _keep_changes(self, changed: dict[tuple[str, Any], float]) -> None:
-        """Set the values again that another simulator was given, where this scene has them."""
-        for (name, key), number in changed.items():
-            if name not in STATE and key in self._places(name)[1]:
-                self.set(name, [number], of=[key])
-
     def surface_speeds(self) -> dict[str, float]:
         """Factor on the velocity of each moving surface, by its name.
 
@@ -131,6 +126,14 @@ class Values:
         {'belt': 0.5}
         """
         return dict(zip((s.name for s in self.scene.moving_surfaces), self.context.arrays.belt_speed.tolist()))
+
+
+def set_again(simulator: Any, changed: dict[tuple[str, Any], float]) -> None:
+    """Set the values, by their names and what they are of, that another simulator was given; but for what is gone."""
+    for (name, key), number in changed.items():
+        if name not in STATE:
+            with suppress(InputError):
+                simulator.set(name, [number], of=[key])
 
 
 def _writable(array):

@@ -302,21 +302,17 @@ class Impacts:
 
     def _drive_work(self):
         """Work of what drives surfaces that move in themselves, beside that of friction against them [J]."""
-        rows = slice(0, int(self.context.rows.end[0]))
-        return -float(self.work.total[rows] @ self.context.rows.carried[rows])
+        return -float(self.work.total[: (end := self.context.rows.end[0])] @ self.context.rows.carried[:end])
 
     def _keeps_to_path(self, change):
         """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
         before, compressed, recovered, _ = self.work.energy.tolist()
         rounding = GAIN * (abs(self._shifted) + abs(before) + abs(float(self.context.work.energy[POTENTIAL])))
-        return compressed + recovered + change <= rounding and (
-            abs(change) <= PATH_ENERGY_TOLERANCE * (abs(compressed) + abs(recovered)) + rounding
-        )
+        small = abs(change) <= PATH_ENERGY_TOLERANCE * (abs(compressed) + abs(recovered)) + rounding
+        return small and compressed + recovered + change <= rounding
 
     def _due(self, handle):
-        return _phases.impacts_due(
-            handle, self._eps, self._every, self._threshold, self._lag, self.context.dt
-        )
+        return _phases.impacts_due(handle, self._eps, self._every, self._threshold, self._lag, self.context.dt)
 
     def _decompress_safely(self, handle):
         """Decompression without gain of energy, unless it is allowed; a status and the factor on all restitutions."""
