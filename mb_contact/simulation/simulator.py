@@ -32,6 +32,7 @@ from mb_contact.simulation.stepping.events import EventScheme
 from mb_contact.simulation.stepping.impacts import Impacts, needs_impacts
 from mb_contact.simulation.stepping.integrators import make_integrator
 from mb_contact.simulation.stepping.step import Stepper
+from mb_contact.simulation.values import set_again
 
 
 class Simulator(Readings, Recorded):
