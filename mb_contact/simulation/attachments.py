@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_choice
-from mb_contact.core.state import STEPS
 from mb_contact.errors import InputError
 from mb_contact.model.model import Frame
 from mb_contact.record import read_only
@@ -50,7 +49,6 @@ class Attachments:
         self.entries = {}  #: by the number of a closure
         #: of each, frames and the links that these are of, body and holder: as declared, and as last attached
         self._known = {}
-        self._changed = -1  #: steps taken when a weld last came on or off
         for entry, name in zip(entries, context.world.couplings.closure_names[-len(entries) :]):
             if entry.switched:
                 c = names.index(name)
@@ -90,7 +88,6 @@ class Attachments:
         """The welds are again those that the scene declares."""
         for known in self._known.values():
             del known[1:]
-        self._changed = -1
 
     def _placed(self, c):
         """What tells the links of weld c: bodies and frames."""
@@ -147,7 +144,7 @@ class Attachments:
     def _switch(self, c, released):
         context = self._context
         context.arrays.released[c], context.arrays.loop[:] = released, 0.0
-        self._changed = int(context.arrays.clock[STEPS])
+        context.new_welds = True
         context.sleepers.wake()
 
     def impulse(self, c):
@@ -158,7 +155,7 @@ class Attachments:
         closures, released = self.closures, self._context.arrays.released
         if released[c] >= OFF:
             return np.zeros(6)
-        if self._context.last is None or self._changed == self._context.arrays.clock[STEPS]:
+        if self._context.last is None or self._context.new_welds:
             return np.full(6, np.nan)
         first = sum(CLOSURE_ROWS[closures.kind[i]] for i in range(c) if released[i] < OFF)
         return self._context.arrays.loop[first : first + 6]

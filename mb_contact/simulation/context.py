@@ -137,6 +137,7 @@ class StepContext:
         self.wrenches = ExternalWrenches(world, arrays)
         self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
         self.contact_step = self.integrator = self.impacts = self.events = None
+        self.new_welds = False  #: whether some have come on or off since the last step
         self.changed = {}  #: values that were set, by their names and what they are of (``values.py``)
         self.motions = None  #: DrivenMotions of a scene that has some
         if scene.motions:
