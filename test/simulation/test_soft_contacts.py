@@ -233,3 +233,14 @@ def test_studies_refuse_what_gives_way():
         sim.step_derivatives()
     problem = sim.contact_problem()
     assert problem.W[0, 0] == pytest.approx(0.5 + 1.0 / (1e4 * 1e-6), rel=1e-12)
+
+
+def test_worlds_have_stiffnesses_of_their_own():
+    scene = mb.Scene(primitives=(ball(),), ground=m.Ground(), materials=soft(stiffness=1e4, damping=0.02))
+    worlds = mb.Worlds(scene, 2)
+    worlds.set("stiffness", [[1e4], [4e4]], of=[("ball", "ground")])
+    worlds.step(steps=800)
+    assert 0.05 - worlds.q[:, 2] == pytest.approx(2.0 * G / np.array([1e4, 4e4]), rel=1e-6)
+    rigid = mb.Worlds(dataclasses.replace(scene, materials={"soft": m.Material()}), 1)
+    with pytest.raises(InputError, match="a softness"):
+        rigid.set("stiffness", 1.0)

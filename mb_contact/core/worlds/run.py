@@ -203,6 +203,9 @@ def _load_values(lane, values, w):
     if values.restitution.shape[0] > 0:
         for i in range(lane.restitution.shape[0]):
             lane.restitution[i] = values.restitution[w, i]
+    if values.stiffness.shape[0] > 0:
+        for i in range(lane.stiffness.shape[0]):
+            lane.stiffness[i] = values.stiffness[w, i]
     if values.size.shape[0] > 0:
         for g in range(lane.size.shape[0]):
             for a in range(3):
