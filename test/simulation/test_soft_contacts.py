@@ -244,3 +244,21 @@ def test_worlds_have_stiffnesses_of_their_own():
     rigid = mb.Worlds(dataclasses.replace(scene, materials={"soft": m.Material()}), 1)
     with pytest.raises(InputError, match="a softness"):
         rigid.set("stiffness", 1.0)
+
+
+@pytest.mark.parametrize(
+    "shape, size, place, force",
+    [
+        ("sphere", (0.1,), 0.1, lambda k, d: np.pi * k * (0.1 * d**2 - d**3 / 3.0)),
+        ("cylinder", (0.04, 0.1), 0.05, lambda k, d: k * np.pi * 0.04**2 * d),
+    ],
+)
+def test_what_sinks_into_foam_does_so_by_its_shape(shape, size, place, force):
+    k = 2e7
+    foam = m.Primitive("foam", "box", (0.16, 0.16, 0.04), m.Pose((0.0, 0.0, -0.02)), material="soft")
+    body = m.Primitive("body", shape, size, m.Pose((0.0, 0.0, place)), "free", 20.0)
+    materials = soft(0.8, foundation=k, damping=0.02, cells=32)
+    sim = mb.Simulator(mb.Scene(primitives=(foam, body), materials=materials))
+    sim.step(steps=400)
+    assert abs(sim.v).max() < 1e-4
+    assert force(k, place - sim.q[2]) == pytest.approx(20.0 * G, rel=0.02)
