@@ -111,6 +111,8 @@ def _carry_memory(source, target, common):
         new.pair[j] = kept[int(old.pair[i])]
         for name in ("feature", "tangent", "impulse", "moment", *(("stretch",) if both_soft else ())):
             getattr(new, name)[j] = getattr(old, name)[i]
+    if both_soft:
+        target.arrays.elastic[:] = new.stretch[: len(rows), 4].sum()
 
 
 def _pair_keys(world, shapes):

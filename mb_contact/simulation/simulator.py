@@ -211,8 +211,8 @@ class Simulator(Readings, Recorded):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
         new.reset()
-        carry_over(self._state, new._state)
         set_again(new, self.context.changed)
+        carry_over(self._state, new._state)
         return new
 
     def set_object(

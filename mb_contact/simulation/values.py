@@ -110,7 +110,16 @@ class Values:
             inertia[places] *= number / array[places]
         elif name == "damping":
             self.context.joints.total[places] += number - array[places]
+        elif name == "stiffness":
+            self._stiffen(array, places, number)
         _writable(array)[places] = number
+
+    def _stiffen(self, array, places, number):
+        """What contacts of these pairs keep, with the new stiffness at the same compression and shear."""
+        memory, count = self.context.memory, int(self.context.memory.count[0])
+        rows = np.flatnonzero(np.isin(memory.pair[:count], places))
+        memory.stretch[rows, 3:] *= (number / array[memory.pair[rows]])[:, None]
+        self.context.arrays.elastic[:] = memory.stretch[:count, 4].sum()
 
     def surface_speeds(self) -> dict[str, float]:
         """Factor on the velocity of each moving surface, by its name.

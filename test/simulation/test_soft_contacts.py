@@ -178,10 +178,18 @@ def test_what_is_sheared_is_part_of_the_state_and_worlds_have_it_too():
 
 def test_stiffness_is_set_while_it_runs_and_stays_behind_a_rebuild():
     sim = mb.Simulator(mb.Scene(primitives=(ball(),), ground=m.Ground(), materials=soft(stiffness=1e4, damping=0.02)))
-    sim.set("stiffness", 4e4, of=[("ball", "ground")])
+    sim.step(steps=500)
+    before, done = energy(sim), sim.context.work.sums[0]
+    sim.set("stiffness", 4e4, of=[("ball", "ground")])  # at the same compression: who sets it does work
+    kept = 4.0 * (2.0 * G) ** 2 / (2.0 * 1e4)
+    assert sim.state.elastic[0] == pytest.approx(kept, rel=1e-6)
+    assert energy(sim) - before == pytest.approx(0.75 * kept, rel=1e-6)
+    assert sim.context.work.sums[0] - done == pytest.approx(0.75 * kept, rel=1e-6)
+    assert sim.step().certificate.energy_gained < 1e-6 * kept
     sim.step(steps=500)
     assert 0.05 - sim.q[2] == pytest.approx(2.0 * G / 4e4, rel=1e-6)
     again = sim.rebuilt(sim.scene)
+    assert again.state.elastic[0] == pytest.approx(sim.state.elastic[0], rel=1e-12)
     again.step(steps=5)
     assert 0.05 - again.q[2] == pytest.approx(2.0 * G / 4e4, rel=1e-6)
 
