@@ -72,7 +72,7 @@ def assemble_problem(h):
     ``h.rows`` and ``h.bil`` hold all rows, ``h.art`` the articulated inertias, ``h.sol.q`` free velocities and
     ``h.sol.r`` impulses to start from.
 
-    Reads: art, bil, compliance, forest, friction, kin, rows, soft, sol, solver, system, tree.
+    Reads: art, bil, compliance, forest, friction, kin, rows, sol, solver, system, tree.
     Writes: art, compliance, forest, rows, sol, system.
     """
     for i in range(rows_in_use(h)):

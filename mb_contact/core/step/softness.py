@@ -41,7 +41,7 @@ def soften(h):
 
     ``sol.q`` are the velocities of the free motion, without offsets.
 
-    Reads: bil, contacts, frames, geoms, memory, rows, settings, soft, sol, work.  Writes: rows, soft.
+    Reads: contacts, frames, geoms, memory, rows, settings, soft, sol, work.  Writes: rows, soft.
     """
     fill(h.rows.compliance.shape[0], h.rows.compliance, 0.0)
     contacts = h.contacts

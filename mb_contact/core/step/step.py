@@ -68,7 +68,7 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses.
 
-    Reads: buffers, contacts, geoms, need, soft.  Writes: buffers, contacts, need, work.
+    Reads: buffers, contacts, geoms, need.  Writes: buffers, contacts, need, work.
     """
     b = h.buffers
     status = build_contacts(
