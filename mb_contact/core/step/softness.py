@@ -158,7 +158,10 @@ def keep_stretch(h):
 
 @on_demand(NOTHING)
 def recall_energy(h):
-    """The elastic energy behind the last step, where the present one is not taken.  Reads: memory.  Writes: soft."""
+    """The elastic energy behind the last step, where the present one is not taken.
+
+    Reads: memory, soft.  Writes: soft.
+    """
     h.soft.energy[0] = 0.0
     for j in range(h.memory.count[0]):
         h.soft.energy[0] += h.memory.stretch[j, ENERGY]
