@@ -19,7 +19,7 @@ from mb_contact.errors import InputError
 #: sizes of a simulation that has nothing of a kind
 NONE = dict.fromkeys(
     ("nq", "N", "m", "g", "s", "trees", "links", "gears", "driven", "closures", "surfaces", "surface_q", "surface_v",
-     "stops", "one", "own", "sleeping_q", "sleeping_v", "sleeping_n", "welds", "pads", "belts"), 0,
+     "stops", "one", "own", "sleeping_q", "sleeping_v", "sleeping_n", "welds", "pads", "belts", "elastic"), 0,
 )  # fmt: skip
 
 FIELDS = StateArrays._fields + ContactState._fields
@@ -35,9 +35,9 @@ class StateLayout:
     """
 
     def __init__(self, **sizes):
-        self._sleeps = bool(sizes.get("s"))
+        self._has = bool(sizes.get("s")), bool(sizes.get("elastic"))
         self.fixed = Layout(StateArrays, **NONE | sizes)
-        self.width = _rows(1, self._sleeps).size  #: words of a contact
+        self.width = _rows(1, *self._has).size  #: words of a contact
 
     def room(self, contact_vectors):
         """For how many contacts there is room in vectors (..., width c)."""
@@ -45,13 +45,13 @@ class StateLayout:
 
     def rows(self, contact_vectors):
         """ContactState of vectors (..., width c)."""
-        return _rows(self.room(contact_vectors), self._sleeps).arrays(contact_vectors)
+        return _rows(self.room(contact_vectors), *self._has).arrays(contact_vectors)
 
     def array(self, name, fixed, contact_vectors):
         """View of the two vectors as the array of this name."""
         if name in StateArrays._fields:
             return self.fixed.array(name, fixed)
-        return _rows(self.room(contact_vectors), self._sleeps).array(name, contact_vectors)
+        return _rows(self.room(contact_vectors), *self._has).array(name, contact_vectors)
 
     def fitted(self, contact_vectors, room):
         """These vectors with room for so many contacts; what has no room is left out."""
@@ -77,9 +77,9 @@ class StateLayout:
 
 
 @lru_cache(64)
-def _rows(c, sleeps):
+def _rows(c, sleeps, soft):
     """Layout of the rows of c contacts."""
-    return Layout(ContactState, c=c, k=c if sleeps else 0)
+    return Layout(ContactState, c=c, k=c if sleeps else 0, e=c if soft else 0)
 
 
 def read_only(array):

@@ -180,6 +180,33 @@ def no_meshes():
 NO_MESHES = no_meshes()
 
 
+RIGID, SPRING, FOUNDATION, HERTZ = range(4)  #: entries of Softness.law
+
+
+class Softness(NamedTuple):
+    """How each pair of ``Geoms.pairs`` gives way; no rows in worlds whose materials are all rigid (m = 0)."""
+
+    law: np.ndarray  #: int64 (m,), RIGID ... HERTZ
+    #: (m,), of SPRING for each point [N/m], of FOUNDATION for each area [N/m^3], of HERTZ F = k d^(3/2) [N/m^1.5]
+    stiffness: np.ndarray
+    time: np.ndarray  #: (m,), damping over stiffness [s]
+    shear: np.ndarray  #: (m,), tangential over normal stiffness, 0 where tangents are rigid
+    host: np.ndarray  #: int64 (m,), of FOUNDATION the box on whose face the points are laid, else -1
+    cells: np.ndarray  #: int64 (m, 3), of FOUNDATION points along the box's axes
+
+
+def make_softness(m):
+    """Softness of m pairs that are all rigid."""
+    whole, real = (np.zeros(m, dtype=np.int64) for _ in range(2)), (np.zeros(m) for _ in range(3))
+    law, host = whole
+    return Softness(law, *real, host - 1, np.ones((m, 3), dtype=np.int64))
+
+
+NO_SOFTNESS = make_softness(0)
+for _array in NO_SOFTNESS:
+    _array.setflags(write=False)
+
+
 class Geoms(NamedTuple):
     """Collision geometries of a world, constant arrays."""
 
@@ -202,6 +229,7 @@ class Geoms(NamedTuple):
     first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
     unit: np.ndarray = ORDINARY  #: (1,), by which tolerances in metres are multiplied, see ``model/units.py``
     mesh: Meshes = NO_MESHES
+    soft: Softness = NO_SOFTNESS
 
 
 class FrictionParameters(NamedTuple):
@@ -298,3 +326,4 @@ class Contacts(NamedTuple):
     normal: np.ndarray  #: (c, 3), unit, world
     gap: np.ndarray  #: (c,) [m]
     spread: np.ndarray  #: (c, 3), from the point to A's own, and back to B's; zero but at the moment of meeting [m]
+    area: np.ndarray  #: (c,), that a point of a foundation stands for; of others without meaning [m^2]

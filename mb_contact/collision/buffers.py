@@ -102,4 +102,5 @@ def make_contacts(capacity: int) -> Contacts:
         normal=np.zeros((capacity, 3)),
         gap=np.zeros(capacity),
         spread=np.zeros((capacity, 3)),
+        area=np.zeros(capacity),
     )

@@ -19,6 +19,7 @@ from mb_contact.core.workspace import (
     Pads,
     Rows,
     Sleep,
+    Soft,
     Solution,
     StepWork,
     flexible_aggregates,
@@ -90,6 +91,7 @@ class StepArrays(NamedTuple):
     kept: Contacts  #: contacts of what sleeps
     pads: Pads
     belts: Belts
+    soft: Soft
     need: object  #: step.by_need.Need
     flow: object  #: integrate.flow.FlowArraysHandle
     ends: object  #: integrate.kept_contacts.PosesArraysHandle: poses and contacts where a flow ends

@@ -54,6 +54,7 @@ class StateArrays(NamedTuple):
     break_torque: Annotated[Reals, "welds"]  #: [N m]
     pad_on: Annotated[Reals, "pads"]  #: factor on the force of suction cups and magnets
     belt_speed: Annotated[Reals, "belts"]  #: factor on the velocity of moving surfaces
+    elastic: Annotated[Reals, "elastic"]  #: energy in contacts of soft materials, of a scene that has some [J]
     sleepers: Annotated[Integers, "2 * s"]  #: trees that sleep; 1 where all do, and did in the whole last step
     sleep_state: Annotated[Integers, "trees"]  #: awake, drowsy or asleep: 0, 1, 2; as what follows, of ``sleep: true``
     sleep_group: Annotated[Integers, "trees"]  #: tree after which an island is called
@@ -88,6 +89,9 @@ class ContactState(NamedTuple):
     tangent: Annotated[Reals, "c", 3]  #: first tangent, world axes
     impulse: Annotated[Reals, "c", 3]  #: kept: normal and two tangents [N s]
     moment: Annotated[Reals, "c", 3]  #: kept: torsion, and rolling about the two tangents [N m s]
+    #: of soft materials (e is c, or 0): compression, displacement along the tangents [m], tangential stiffness [N/m],
+    #: energy [J]
+    stretch: Annotated[Reals, "e", 5]
     sleep_pair: Annotated[Integers, "k"]
     sleep_feature: Annotated[Integers, "k"]
     sleep_point: Annotated[Reals, "k", 3]  #: world [m]

@@ -154,6 +154,7 @@ class Rows(NamedTuple):
     on_b: Annotated[Reals, "R", 6]  #: signed
     offset: Annotated[Reals, "R"]  #: added to the velocity: gap / dt or minus the push-out velocity
     carried: Annotated[Reals, "R"]  #: part of the offset that is the velocity of surfaces which move in themselves
+    compliance: Annotated[Reals, "R"]  #: of a soft material, which the row has beside that of W [1/kg]
     a_T: Annotated[Reals, 6, "R"]  #: on_a and on_b transposed
     b_T: Annotated[Reals, 6, "R"]
     response: Annotated[Reals, "n", 6, "R"]  #: velocities of the essential bodies to unit row impulses
@@ -251,6 +252,7 @@ class Memory(NamedTuple):
     tangent: Annotated[Reals, "c", 3]
     impulse: Annotated[Reals, "c", 3]  #: normal and two tangents
     moment: Annotated[Reals, "c", 3]  #: torsion and rolling about the two tangents
+    stretch: Annotated[Reals, "e", 5]  #: of soft materials: see ``ContactState``
     joint: Annotated[Reals, "N", JOINT_ROWS]  #: of the rows of each degree of freedom
     loop: Annotated[Reals, "m"]  #: of the bilateral rows
     released: Annotated[Integers, "closures"]  #: 1 where a thread came off with the last step, 2 where before
@@ -317,6 +319,16 @@ class Pads(NamedTuple):
     meets: Annotated[Integers, "spots"]  #: geometry there, or -1
     pull: Annotated[Reals, "spots"]  #: force in the present step [N]
     applied: Annotated[Reals, "pulled", 6]  #: external wrenches of the user, beside which ``StepWork.external`` pulls
+
+
+class Soft(NamedTuple):
+    """Contacts of soft materials in the present step (``step/softness.py``); no rows where all are rigid (e = 0)."""
+
+    energy: Annotated[Reals, "elastic"]  #: elastic energy of all behind the last step, a view of the state [J]
+    start: Annotated[Reals, "e"]  #: compression at the start of the step [m]
+    stiffness: Annotated[Reals, "e", 2]  #: along the normal and across it in the step [N/m]
+    shear: Annotated[Reals, "e", 2]  #: displacement along both tangents at its start [m]
+    end: Annotated[Reals, "e", 5]  #: what the next step starts from: ``Memory.stretch``
 
 
 class ContactEnds(NamedTuple):

@@ -30,6 +30,7 @@ from mb_contact.model.shapes.primitives import (
     scene_shapes,
 )
 from mb_contact.model.shapes.triangle_meshes import kind_of
+from mb_contact.model.softness import pair_softness
 from mb_contact.model.units import Units, scene_units
 from mb_contact.types import (
     JOINT_NQ,
@@ -235,9 +236,9 @@ class WorldBuilder(RobotParts):
         )
         if self.scene.coordinates == "bodies":
             world = in_body_coordinates(world, self.scene)
-        for array in (*world.tree, *world.geoms[:-1], *world.geoms.mesh, world.gravity, world.q0, world.v0,
-                      world.joint_q, world.joint_v, world.effort_limit, world.viscous, world.restitution,
-                      *world.surfaces):
+        for array in (*world.tree, *world.geoms[:-2], *world.geoms.mesh, *world.geoms.soft, world.gravity,
+                      world.q0, world.v0, world.joint_q, world.joint_v, world.effort_limit, world.viscous,
+                      world.restitution, *world.surfaces):
             array.setflags(write=False)
         return world
 
@@ -307,6 +308,7 @@ class WorldBuilder(RobotParts):
             mu=np.array(mu, dtype=np.float64),
             margin=np.array([margin], dtype=np.float64),
             **hull_arrays([shape.hull for shape in shapes]), first_row=first_rows(pairs, g), unit=np.array([unit]),
+            soft=pair_softness(self.scene, shapes, pairs),
         )
 
     def _check_names(self):

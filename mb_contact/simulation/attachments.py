@@ -15,6 +15,7 @@ from mb_contact.types import CLOSURE_ROWS, WORLD
 
 #: arrays of the state that a weld which comes on and off changes
 WELD = ("body_a", "body_b", "p_a", "R_a", "p_b", "R_b", "break_force", "break_torque")
+KNOWN = 99  #: joints of a weld that are remembered for states that are restored
 OFF = 2  #: in ``Memory.released``, before the last step
 
 
@@ -24,7 +25,7 @@ class Attachment(NamedTuple):
     link: str  #: that holds
     body: str  #: and is held
     attached: bool
-    force: float  #: that it bears [N]
+    force: float  #: that it bears [N]; as what follows no number before the first step behind a change of any weld
     torque: float  #: about its frames' origin [N m]
     share: float  #: part of the force or the moment at which it breaks, whichever is larger
 
@@ -68,8 +69,8 @@ class Attachments:
     def joined(self, c):
         """Names of the links that weld c joins, body and holder, of which a body may have several.
 
-        The state has bodies and frames alone: where a state was restored whose frames are not the known ones, the
-        names are those of the bodies.
+        The state has bodies and frames alone: where a state of another simulator was restored, whose frames are not
+        known, the names are those of the bodies.
         """
         frames = self._placed(c)
         for known, names in reversed(self._known[c]):
@@ -93,25 +94,27 @@ class Attachments:
         return [self._own[name][c].tolist() for name in WELD[:6]]
 
     def _know(self, c, names):
-        """Weld c now joins the links ``names``."""
-        self._known[c][1:] = [(self._placed(c), names)]
+        """Weld c now joins the links ``names``; what it joined before is known to states that are restored."""
+        known = [(frames, links) for frames, links in self._known[c][1:] if frames != self._placed(c)]
+        self._known[c][1:] = [*known[-KNOWN:], (self._placed(c), names)]
 
     def choose(self, link, body, name):
         """Number of the weld for a link and a body: that of the name, one that is declared for both, or a free one."""
-        free = [c for c in self.entries if not self.is_on(c)]
+        off = [c for c in self.entries if not self.is_on(c)]
+        free = [c for c in off if not self._is_driven(c)]
         if name is not None:
             as_choice(name, self.names, "attachment")
             c = self._context.couplings.closure_names.index(name)
-            if c not in free:
+            if c not in off:
                 raise InputError(f"attachment '{name}' holds already; detach it first")
             return c
         declared = [c for c in free if {self.entries[c].link_a, self.entries[c].link_b} == {link, body}]
-        if not (declared or free):
+        if not off:
             raise InputError(
                 f"all {len(self.entries)} attachments of the scene hold; detach one, or give the scene another loop "
                 "closure of kind weld with 'attached: false'"
             )
-        return (declared or free)[0]
+        return (declared or free or off)[0]  # one that a motion drives is refused by its name
 
     def hold(self, c, link, body, pose, bounds):
         """Weld c between the frames of two links, at ``pose`` of ``body`` in ``link``, by default as they are.
@@ -141,13 +144,19 @@ class Attachments:
     def _switch(self, c, released):
         context = self._context
         context.arrays.released[c], context.arrays.loop[:] = released, 0.0
+        context.new_welds = True
         context.sleepers.wake()
 
     def impulse(self, c):
-        """Impulses (6,) of weld c in the last step, moments first, world axes [N m s, N s]; zero where it was off."""
+        """Impulses (6,) of weld c in the last step, moments first, world axes [N m s, N s]; zero where it is off.
+
+        No numbers where the last step was not taken with the welds of now.
+        """
         closures, released = self.closures, self._context.arrays.released
-        if released[c] >= OFF or self._context.last is None:
+        if released[c] >= OFF:
             return np.zeros(6)
+        if self._context.last is None or self._context.new_welds:
+            return np.full(6, np.nan)
         first = sum(CLOSURE_ROWS[closures.kind[i]] for i in range(c) if released[i] < OFF)
         return self._context.arrays.loop[first : first + 6]
 

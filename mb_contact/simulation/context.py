@@ -136,6 +136,8 @@ class StepContext:
         self.wrenches = ExternalWrenches(world, arrays)
         self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
         self.contact_step = self.integrator = self.impacts = self.events = None
+        self.new_welds = False  #: whether some have come on or off since the last step
+        self.changed = {}  #: values that were set, by their names and what they are of (``values.py``)
         self.motions = None  #: DrivenMotions of a scene that has some
         if scene.motions:
             from mb_contact.simulation.joints.driven import DrivenMotions  # SciPy takes 0.2 s to import
@@ -144,6 +146,7 @@ class StepContext:
         #: Attachments of a scene whose welds come on and off, or None
         self.attachments = Attachments(self) if self._switched() else None
         self.pads, self.belts = make_pads(self), make_belts(self)
+        self.is_soft = bool(arrays.elastic.size)  #: whether materials of the scene give way
         self.sleepers = Sleepers(self, self._layout[0])
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
@@ -166,7 +169,7 @@ class StepContext:
         sizes = {"nq": len(world.q0), "N": self.N, "m": self._bilateral, "closures": len(couplings.closures.kind),
                  "g": len(world.geoms.kind), "links": len(moving_links(world)),
                  "welds": welds, "driven": welds, "pads": len(scene.adhesion_pads),
-                 "belts": len(scene.moving_surfaces)}  # fmt: skip
+                 "belts": len(scene.moving_surfaces), "elastic": min(1, len(world.geoms.soft.law))}  # fmt: skip
         if scene.motions:
             sizes |= {"gears": len(couplings.gears.ratio), "driven": sizes["closures"]}
         if trees:
@@ -269,6 +272,9 @@ class StepContext:
         self.rows = _workspace.make_rows(self.n, rows)
         self.frames = allocate(_workspace.Frames, c=capacity)
         self.end = allocate(_workspace.ContactEnds, c=capacity)
+        self.soft = allocate(
+            _workspace.Soft, e=capacity if self.is_soft else 0, elastic=int(self.is_soft), energy=self.arrays.elastic
+        )
         self.solution = allocate(_workspace.Solution, R=rows)
         self.loop = _workspace.make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
@@ -297,7 +303,8 @@ class StepContext:
         )
         self.kept = make_contacts(capacity)
         if self.sleepers.arrays.count is arrays.sleepers:
-            self.kept = Contacts(arrays.sleep_count, *(getattr(rows, f"sleep_{name}") for name in Contacts._fields[1:]))
+            kept = {name: getattr(rows, f"sleep_{name}") for name in Contacts._fields[1:-1]}
+            self.kept = self.kept._replace(count=arrays.sleep_count, **kept)
         moving = self.motions or couplings
         self.closures = (self.attachments or moving).closures._replace(released=read_only(arrays.released))
         own = {

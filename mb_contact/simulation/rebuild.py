@@ -106,10 +106,13 @@ def _carry_memory(source, target, common):
     kept = dict(rows_of(_pair_keys(source.world, shapes_old), _pair_keys(target.world, shapes_new)))
     rows = [i for i in range(int(old.count[0])) if int(old.pair[i]) in kept]
     new.count[0] = len(rows)
+    both_soft = bool(len(old.stretch) and len(new.stretch))
     for j, i in enumerate(rows):
         new.pair[j] = kept[int(old.pair[i])]
-        for name in ("feature", "tangent", "impulse", "moment"):
+        for name in ("feature", "tangent", "impulse", "moment", *(("stretch",) if both_soft else ())):
             getattr(new, name)[j] = getattr(old, name)[i]
+    if both_soft:
+        target.arrays.elastic[:] = new.stretch[: len(rows), 4].sum()
 
 
 def _pair_keys(world, shapes):

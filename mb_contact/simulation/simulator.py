@@ -32,6 +32,7 @@ from mb_contact.simulation.stepping.events import EventScheme
 from mb_contact.simulation.stepping.impacts import Impacts, needs_impacts
 from mb_contact.simulation.stepping.integrators import make_integrator
 from mb_contact.simulation.stepping.step import Stepper
+from mb_contact.simulation.values import set_again
 
 
 class Simulator(Readings, Recorded):
@@ -185,8 +186,8 @@ class Simulator(Readings, Recorded):
     def rebuilt(self, scene: Scene | str | Path) -> Simulator:
         """Another Simulator of a scene with other objects or robots, going on from this one's state and time.
 
-        What both scenes have, by the names of links, keeps its state, warm starts included; what is new begins as its
-        scene says.  This simulator is left as it is.
+        What both scenes have, by the names of links, keeps its state, warm starts included, and values that were set;
+        what is new begins as its scene says.  This simulator is left as it is.
 
         Parameters
         ----------
@@ -210,6 +211,7 @@ class Simulator(Readings, Recorded):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
         new.reset()
+        set_again(new, self.context.changed)
         carry_over(self._state, new._state)
         return new
 

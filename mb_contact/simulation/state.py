@@ -96,7 +96,7 @@ class SimulationState:
     def finish_steps(self, start, count):
         """Count so many steps, the last of them from the LastStep ``start``; the time at its end."""
         self.step_count += count
-        self.context.last = start
+        self.context.last, self.context.new_welds = start, False
         if self.derived:
             self.derived = {}
         length = self.time_step

@@ -4,6 +4,7 @@
 """Values of the scene that change while a simulation runs."""
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,16 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import LARGEST, as_choice, as_shape, nearest_first, shorten
 from mb_contact.errors import InputError
+from mb_contact.types import RIGID
 
 #: least and largest value
 RANGES = {
     "mass": (1.0 / LARGEST, LARGEST), "friction": (0.0, LARGEST), "restitution": (0.0, 1.0), "damping": (0.0, LARGEST),
-    "adhesion": (0.0, 1.0), "surface_speed": (-LARGEST, LARGEST),
+    "stiffness": (1.0 / LARGEST, LARGEST), "adhesion": (0.0, 1.0), "surface_speed": (-LARGEST, LARGEST),
 }  # fmt: skip
+
+PAIRS = ("friction", "restitution", "stiffness")  #: values of pairs of links
+STATE = ("adhesion", "surface_speed")  #: values that are part of the state
 
 
 class Values:
@@ -30,12 +35,14 @@ class Values:
     def set(self, name: str, values: ArrayLike, of: Iterable[Hashable] | None = None) -> None:
         """Change values of the scene from the next step on; a jump of the energy counts as work done.
 
-        Speeds and switches are part of the state, the others stay until they are set anew.
+        Speeds and switches are part of the state, the others stay until they are set anew, also in a ``rebuilt``
+        simulator for what both scenes have by name.
 
         Parameters
         ----------
         name : str
             ``mass`` of bodies [kg], whose inertias grow with it; ``friction`` and ``restitution`` of pairs of links;
+            ``stiffness`` of pairs that give way, in the unit of their softness [N/m, N/m^3; of Hertz' law N/m^1.5];
             ``damping`` of joints [N m s/rad, N s/m]; ``adhesion``, the factor from 0 to 1 on the force of suction cups
             and magnets, 0 switches them off; ``surface_speed``, the factor on the velocity of moving surfaces;
             ``gravity`` (3,) [m/s^2].
@@ -73,15 +80,18 @@ class Values:
         before = self._state.energy()
         for key, number in zip(wanted, numbers):
             self._write(name, array, places[key], number)
+            self.context.changed[name, key] = float(number)
         self.context.sleepers.wake()
         self._state.account_for(before)
 
     def _places(self, name):
         """The array that has a value, and its places there by names."""
         world, arrays = self.world, self.context.arrays
-        if name in ("friction", "restitution"):
-            array = world.geoms.mu if name == "friction" else world.restitution
-            still = not (array > 0.0).any() if name == "restitution" else world.surfaces.side >= 0
+        if name in PAIRS:
+            soft = world.geoms.soft
+            array = {"friction": world.geoms.mu, "restitution": world.restitution, "stiffness": soft.stiffness}[name]
+            still = {"friction": world.surfaces.side >= 0, "restitution": not (array > 0.0).any(),
+                     "stiffness": soft.law == RIGID}[name]  # fmt: skip
             found: dict[Any, list[int]] = {}
             for i in np.flatnonzero(~np.broadcast_to(still, array.shape)):
                 found.setdefault(frozenset(self.context.pair_links[i]), []).append(int(i))
@@ -100,7 +110,16 @@ class Values:
             inertia[places] *= number / array[places]
         elif name == "damping":
             self.context.joints.total[places] += number - array[places]
+        elif name == "stiffness":
+            self._stiffen(array, places, number)
         _writable(array)[places] = number
+
+    def _stiffen(self, array, places, number):
+        """What contacts of these pairs keep, with the new stiffness at the same compression and shear."""
+        memory, count = self.context.memory, int(self.context.memory.count[0])
+        rows = np.flatnonzero(np.isin(memory.pair[:count], places))
+        memory.stretch[rows, 3:] *= (number / array[memory.pair[rows]])[:, None]
+        self.context.arrays.elastic[:] = memory.stretch[:count, 4].sum()
 
     def surface_speeds(self) -> dict[str, float]:
         """Factor on the velocity of each moving surface, by its name.
@@ -116,6 +135,14 @@ class Values:
         {'belt': 0.5}
         """
         return dict(zip((s.name for s in self.scene.moving_surfaces), self.context.arrays.belt_speed.tolist()))
+
+
+def set_again(simulator: Any, changed: dict[tuple[str, Any], float]) -> None:
+    """Set the values, by their names and what they are of, that another simulator was given; but for what is gone."""
+    for (name, key), number in changed.items():
+        if name not in STATE:
+            with suppress(InputError):
+                simulator.set(name, [number], of=[key])
 
 
 def _writable(array):

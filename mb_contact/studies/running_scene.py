@@ -15,6 +15,7 @@ from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGT
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, ROWS, make_system_handle
 from mb_contact.core.workspace import CONTACT, EQUALITY
+from mb_contact.errors import InputError
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
@@ -79,6 +80,8 @@ def posed_problem(context, q, v, **options):
         As of ``next_step_problem``.
     """
     scene, world, dt = context.scene, context.world, context.dt
+    if context.is_soft:
+        raise InputError("problems of accelerations know rigid contacts alone; leave softness out")
     settings = {
         "gravity": context.gravity.copy(),
         "time_step": dt,

@@ -77,6 +77,7 @@ class ThreadLane:
         own = {name: _writable(getattr(world.tree, name)) for name in ("mass", "inertia", "damping")}
         own |= {"mu": _writable(world.geoms.mu), "size": _writable(world.geoms.size)}
         own |= {"total": context.joints.total, "restitution": _writable(world.restitution)}
+        own |= {"stiffness": _writable(world.geoms.soft.stiffness)}
         scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
         own |= {name: getattr(context.arrays, name) for name in ("clock", "time_before")}
         self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
@@ -164,8 +165,9 @@ def _as_built(world):
     tree, geoms = world.tree, world.geoms
     own = {name: getattr(tree, name).copy() for name in ("mass", "inertia", "damping")}
     sizes = {name: getattr(geoms, name).copy() for name in ("mu", "size")}
-    restitution = world.restitution.copy()
-    for array in (*own.values(), *sizes.values(), restitution):
+    restitution, soft = world.restitution.copy(), geoms.soft
+    sizes["soft"] = soft._replace(stiffness=soft.stiffness.copy())
+    for array in (*own.values(), sizes["mu"], sizes["size"], restitution, sizes["soft"].stiffness):
         array.setflags(write=False)
     return replace(world, tree=tree._replace(**own), geoms=geoms._replace(**sizes), restitution=restitution)
 

@@ -14,7 +14,7 @@ from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.scene.bodies import SIZE_FACTORS
 from mb_contact.simulation.values import keys_of
-from mb_contact.types import JOINT_NQ
+from mb_contact.types import JOINT_NQ, RIGID
 from mb_contact.worlds.lanes import Held
 
 #: by the name of a value: the array of Values that has it, the name of its rows there, least and largest value
@@ -23,9 +23,10 @@ KERNEL_VALUES = {
     "damping": ("damping", "dampings", 0.0, np.inf),
     "friction": ("mu", "frictions", 0.0, np.inf),
     "restitution": ("restitution", "restitutions", 0.0, 1.0),
+    "stiffness": ("stiffness", "stiffnesses", 0.0, np.inf),
     "size": ("size", "sizes", 0.0, np.inf),
 }
-POSITIVE = ("mass", "size")  #: zero is none
+POSITIVE = ("mass", "size", "stiffness")  #: zero is none
 INITIAL = ("position", "pose")  #: of the initial state
 WAYS = ("factor", "offset", "value")
 
@@ -67,7 +68,7 @@ class OwnValues:
         world, tree = self._world, self._world.tree
         self._scene = {
             "mass": tree.mass, "damping": tree.damping, "mu": world.geoms.mu,
-            "restitution": world.restitution, "size": world.geoms.size,
+            "restitution": world.restitution, "size": world.geoms.size, "stiffness": world.geoms.soft.stiffness,
         }  # fmt: skip
         rows = {rows: 0 for _, rows, _, _ in KERNEL_VALUES.values()}
         self._hold(allocate(Values, **sizes, **rows))
@@ -196,7 +197,8 @@ class OwnValues:
         """The Parts that a value is asked for; InputError where there is none, or the scene cannot have it."""
         known = {
             "mass": self._bodies, "damping": self._joints, "position": self._positions, "friction": self._pairs,
-            "restitution": self._pairs, "size": self._shapes, "pose": self._objects, "gravity": self._nothing,
+            "restitution": self._pairs, "stiffness": self._soft_pairs, "size": self._shapes, "pose": self._objects,
+            "gravity": self._nothing,
         }  # fmt: skip
         if name not in known:
             raise InputError(f"worlds have no value '{name}' of their own; they have {', '.join(known)}")
@@ -208,6 +210,8 @@ class OwnValues:
         scene, world = self._lane.context.scene, self._world
         if name == "restitution" and not (self._scene["restitution"] > 0.0).any():
             raise InputError("give some material of the scene a restitution above zero, then worlds may have their own")
+        if name == "stiffness" and not len(world.geoms.soft.law):
+            raise InputError("give some material of the scene a softness, then worlds may have their own stiffness")
         if name == "friction" and (world.surfaces.side >= 0).any():
             raise InputError("friction that depends on the direction is the same in all worlds")
         if name == "size" and scene.collision_scheme == "event":
@@ -240,6 +244,11 @@ class OwnValues:
             rows.setdefault(frozenset((links[a], links[b])), []).append(i)
         for key, places in rows.items():
             yield Part(key, np.array(places))
+
+    def _soft_pairs(self):
+        for part in self._pairs():
+            if len(self._world.geoms.soft.law) and (self._world.geoms.soft.law[part.places] != RIGID).all():
+                yield part
 
     def _shapes(self):
         for g, name in enumerate(self._world.geometry_names):

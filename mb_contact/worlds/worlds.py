@@ -177,10 +177,11 @@ class Worlds(WorldStates):
         Parameters
         ----------
         name : str
-            ``mass`` of bodies [kg], their inertias grow with it; ``friction`` and ``restitution`` of pairs of links;
-            ``damping`` of joints; ``gravity`` (3,); ``size`` of shapes: (3,) full lengths as in a scene [m], mass and
-            inertia stay; and of the initial state, which counts from the next reset: ``position`` of joints, ``pose``
-            of free objects: (7,) position and quaternion x y z w.
+            ``mass`` of bodies [kg], their inertias grow with it; ``friction`` and ``restitution`` of pairs of links,
+            and ``stiffness`` of those that give way, in the unit of their softness; ``damping`` of joints; ``gravity``
+            (3,); ``size`` of shapes: (3,) full lengths as in a scene [m], mass and inertia stay; and of the initial
+            state, which counts from the next reset: ``position`` of joints, ``pose`` of free objects: (7,) position
+            and quaternion x y z w.
         values : array_like
             Broadcast to (worlds, ``of``), with the numbers of one behind.
         of : sequence, optional

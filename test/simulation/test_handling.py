@@ -406,9 +406,63 @@ def test_attachments_tell_the_links_that_were_asked_for():
     sim.step(steps=10)
     sim.attach("box", "hand")
     sim.restore(saved)
-    assert sim.attachments()["grip"][:2] == ("world", "box")  # the state has bodies, not links
+    assert sim.attachments()["grip"][:2] == ("shelf", "box")  # which the simulator has known
+    other = mb.Simulator(sim.scene)
+    other.restore(saved)
+    assert other.attachments()["grip"][:2] == ("world", "box")  # the state has bodies, not links
     sim.reset()
     assert sim.attachments()["grip"][:2] == ("hand", "box") and sim.detach("hand") == ("grip",)
+
+
+def test_what_a_weld_bears_is_no_number_until_a_step_has_told():
+    sim = gripped()
+    sim.step(steps=10)
+    assert sim.attachments()["grip"].force == 0.0  # off
+    sim.attach("box", "hand")
+    assert np.isnan(sim.attachments()["grip"][3:]).all()
+    sim.step()
+    assert sim.attachments()["grip"].force > 0.0
+    sim.detach("grip")
+    assert sim.attachments()["grip"].force == 0.0
+
+
+def test_without_a_name_no_weld_is_taken_that_a_motion_drives():
+    bodies = tuple(m.Primitive(name, "box", (0.1,) * 3, m.Pose((x, 0.0, 0.5)), base, 1.0 if base == "free" else None)
+                   for name, x, base in (("box", 0.0, "free"), ("other", 1.0, "free"), ("hand", 2.0, "weld")))
+    welds = (m.Closure("weld", "box", "hand", name="driven", attached=True),
+             m.Closure("weld", "other", "hand", name="free", attached=False))  # fmt: skip
+    motion = m.Motion(closure="driven", times=(0.0, 1.0), displacements=((0.0, 0.0, 0.0), (0.0, 0.0, 0.2)))
+    sim = mb.Simulator(mb.Scene(primitives=bodies, loop_closures=welds, motions=(motion,)))
+    sim.detach("driven")
+    assert sim.attach("box", "hand") == "free"
+    with pytest.raises(InputError, match="a motion drives attachment 'driven'"):
+        sim.attach("other", "hand")
+
+
+def test_impacts_rub_against_a_belt():
+    mu, e, jumps = 0.02, 0.5, []
+    for speed in (0.0, 1.0):
+        sim, step, jump = dropped_on_a_belt(mu, e, speed)
+        hit = -step.events[0].speeds[0]
+        along = mu * (1.0 + e) * hit * speed
+        assert sim.v[3] == pytest.approx(along, rel=1e-9) and sim.v[1] == pytest.approx(-2.5 * along / 0.1, rel=1e-9)
+        jumps.append(jump)
+    assert jumps[1] == pytest.approx(jumps[0], abs=1e-9)  # friction and the drive add nothing that is not booked
+
+
+def dropped_on_a_belt(mu, e, speed):
+    """A ball behind its impact on a belt: the simulator, that step, and the change of its energy balance."""
+    ball = m.Primitive("ball", "sphere", (0.1,), m.Pose((0.0, 0.0, 0.3)), "free", 1.0, material="steel")
+    belt = m.MovingSurface("belt", "ground", linear=(speed, 0.0, 0.0))
+    materials = {"steel": m.Material(friction=mu, restitution=e)}
+    sim = mb.Simulator(mb.Scene(
+        primitives=(ball,), ground=m.Ground(material="steel"), materials=materials, moving_surfaces=(belt,),
+    ))  # fmt: skip
+    step, before = sim.step(), 0.0
+    while not step.events:
+        before = step.certificate.energy_balance
+        step = sim.step()
+    return sim, step, step.certificate.energy_balance - before
 
 
 def test_friction_keeps_its_direction_in_a_third_frame():
@@ -435,6 +489,10 @@ def test_friction_keeps_its_direction_in_a_third_frame():
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, curve=((0.1, 1.0), (0.0, 0.0))),)}, "grow"),
     ({"moving_surfaces": (BELT, BELT)}, "twice"),
     ({"loop_closures": (m.Closure("weld", "ground", "world", attached=False),) * 2}, "its own name"),
+    ({"loop_closures": (m.Closure("weld", "ground", "world", name="cup 1", attached=False),
+                        m.Closure("weld", "ground", "world", name="cup_1", attached=False))}, "has topics of cup_1"),
+    ({"adhesion_pads": tuple(m.AdhesionPad(name, "ground", force=1.0) for name in ("c-p", "c.p"))}, "topics of c_p"),
+    ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0),), "integrator": "midpoint"}, "integrator"),
     ({"moving_surfaces": (m.MovingSurface("belt", "rail"),), "models": (m.SceneModel(GANTRY),)}, "has no shape"),
     ({"moving_surfaces": (BELT,), "integrator": "rk4"}, "integrator"),
 ])  # fmt: skip

@@ -49,3 +49,18 @@ def test_what_is_not_there_or_impossible_is_refused():
         with pytest.raises(InputError):
             sim.set(name, value, of)
     assert sim.world.tree.mass[0] == 1.0
+
+
+def test_values_that_were_set_go_over_to_a_rebuilt_simulator():
+    sim = sliding()
+    sim.set("friction", 0.2, of=[("ground", "box")])
+    sim.set("mass", 3.0, of=["box"])
+    sim.step(steps=10)
+    other = m.Primitive("other", "box", (0.1,) * 3, m.Pose((5.0, 0.0, 0.05)), "free", 1.0)
+    again = sim.rebuilt(mb.Scene(primitives=(*sim.scene.primitives, other), ground=m.Ground()))
+    before = again.v[3]
+    again.step(steps=10)
+    assert again.v[3] == pytest.approx(before - 0.01 * 0.2 * G, abs=1e-9)
+    assert again.world.tree.mass == pytest.approx([3.0, 1.0])
+    alone = again.rebuilt(mb.Scene(primitives=(other,), ground=m.Ground()))  # what is gone needs no value
+    assert alone.world.tree.mass == pytest.approx([1.0])

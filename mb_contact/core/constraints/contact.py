@@ -108,6 +108,7 @@ def copy_contact(source, i, target, j):
     put_vector(target.point, j, vector(source.point, i))
     put_vector(target.normal, j, vector(source.normal, i))
     put_vector(target.spread, j, vector(source.spread, i))
+    target.area[j] = source.area[i]
 
 
 @kernel

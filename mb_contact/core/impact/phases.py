@@ -21,6 +21,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
+from mb_contact.core.constraints.belts import carry_rows, turn_along
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, normal_velocity, turn_frames
 from mb_contact.core.constraints.driven import row_motions
@@ -186,8 +187,12 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
         h.work.info[BAD_BODY] = body
         return status
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
+    if h.belts.of.shape[0] > 0:
+        turn_along(h.belts, h.geoms, picked, h.kin, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
     contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows)
+    if h.soft.start.shape[0] > 0:
+        fill(h.rows.compliance.shape[0], h.rows.compliance, 0.0)
     reached_limits(h, imp, threshold, lag, dt)
     island_moments(h, imp, picked)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.friction.extra)
@@ -197,6 +202,10 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     velocities_at_impact(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
+    if h.belts.of.shape[0] > 0:  # against surfaces that move, as friction acts
+        carry_rows(h.belts, h.geoms, picked, h.kin, h.frames, h.friction, h.rows)
+        for r in range(h.rows.end[0]):
+            imp.u[r] += h.rows.carried[r]
     if h.drift[DRIVEN] != 0.0:
         row_motions(h.kin, h.closures, h.gears, h.rows, h.bil, h.sol.q)
         for r in range(h.bil.info[FIRST], h.bil.info[FIRST] + h.bil.info[COUNT]):

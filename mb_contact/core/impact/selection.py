@@ -9,6 +9,7 @@ from mb_contact.core.constraints.limit import limit_row
 from mb_contact.core.handle import UNIT_LENGTH
 from mb_contact.core.impact.times import limit_gap, limit_touch
 from mb_contact.core.jit import kernel
+from mb_contact.core.step.need import is_soft
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import LOWER, TOUCHING_IMPACT
 
@@ -20,8 +21,8 @@ def pick_contacts(h, imp, picked, eps, touch, only_pair):
     c = 0
     for i in range(found.count[0]):
         pair = found.pair[i]
-        if only_pair >= 0 and pair != only_pair:
-            continue
+        if (only_pair >= 0 and pair != only_pair) or is_soft(h.geoms, pair):
+            continue  # what gives way has no impulse at one moment
         if found.gap[i] > touch and imp.collides[i] == 0:
             continue
         imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too

@@ -20,6 +20,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import normal_velocity, relative_velocity
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.jit import kernel
+from mb_contact.core.step.need import is_soft
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 
@@ -58,7 +59,7 @@ def gap_now(h, i):
 def collides(h, i, threshold, lag, dt):
     """Whether contact i approaches faster than the threshold and its path reaches the surface within dt."""
     before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-    if not before < -threshold:
+    if not before < -threshold or is_soft(h.geoms, h.contacts.pair[i]):
         return False
     free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
     return path_end(gap_now(h, i), before, free, lag, dt) <= 0.0

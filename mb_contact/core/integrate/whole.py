@@ -19,6 +19,7 @@ from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, drop_small_gaps, solve
 from mb_contact.core.step.report import remember, summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, wake_touched
+from mb_contact.core.step.softness import recall_energy
 from mb_contact.core.step.step import find_contacts, find_near, settle
 from mb_contact.core.workspace import (
     BALANCE,
@@ -131,6 +132,8 @@ def accept(h, lag, kinetic, potential, falling, impacts):
         if not (told if lag == 0.0 else left) <= max(bound, h.settings[GAIN_MOST] * motion):
             copy(h.q.shape[0], h.work.q_start, h.q)
             copy(h.v.shape[0], h.work.v_start, h.v)
+            if h.soft.energy.shape[0] > 0:
+                recall_energy(h)
             derive(h)
             return GAINED_ENERGY
         if left > max(bound, h.settings[GAIN_LEFT] * motion):

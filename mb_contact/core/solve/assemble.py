@@ -24,7 +24,7 @@ from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.laws import friction_group
 from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance
-from mb_contact.core.solve.own_compliance import own_compliance, own_terms
+from mb_contact.core.solve.own_compliance import own_compliance, own_terms, take_own
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, ROWS, TILE
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
@@ -75,6 +75,8 @@ def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
     P.form[0] = BY_NODES
     for i in range(P.count[ROWS]):
         P.immobile[i] = 0
+    if P.soft[0] != 0:
+        take_own(P, rows.compliance)
     spread_scales(P.blocks, P.count[BLOCKS])
     scale_normals(P)
     return True
@@ -219,6 +221,8 @@ def set_scales(P, compliance, rows):
     """Scales D from the diagonal of W that stands in D, and which rows nothing moves."""
     blocks = P.blocks
     D = blocks.D
+    if P.soft[0] != 0:
+        take_own(P, rows.compliance)
     largest, best, of = 0.0, -1, 0
     for b in range(P.count[BLOCKS]):
         for i in range(blocks.start[b], blocks.start[b + 1]):

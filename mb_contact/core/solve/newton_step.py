@@ -16,6 +16,7 @@ from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_nodes import apply_nodes, factor_nodes, substitute_nodes
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
+from mb_contact.core.solve.own_compliance import add_own, soften_step
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, RESIDUAL, SPEED
 from mb_contact.core.workspace import CONTACT
 
@@ -37,6 +38,14 @@ def copy_rows(first, last, source, target):
 
 @kernel
 def apply_operator(P, b0, b1, c0, c1, x, y):
+    """y = (W + C) x of an island."""
+    _apply_rigid(P, b0, b1, c0, c1, x, y)
+    if P.soft[0] != 0:
+        add_own(P.blocks.own, P.blocks.start[b0], P.blocks.start[b1], x, y)
+
+
+@kernel
+def _apply_rigid(P, b0, b1, c0, c1, x, y):
     """y = W x of an island."""
     if P.form[0] == BY_ROWS:
         apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
@@ -141,6 +150,9 @@ def take_step(P, b0, b1, c0, c1, eps, used):
     k = P.work
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
+    soft, C = P.soft[0] != 0, P.blocks.own
+    if soft:
+        soften_step(P.blocks, b0, b1, k.c, k.G)
     if P.form[0] == BY_ROWS:
         good = factor_rows(P.blocks, P.W, P.source, b0, b1, k.G, P.factors)
     elif P.form[0] == BY_NODES:
@@ -153,13 +165,17 @@ def take_step(P, b0, b1, c0, c1, eps, used):
     _substitute(P, b0, b1, c0, c1, k.c, dr)
     refined = eps < NEAR_EPS
     if refined:
-        apply_operator(P, b0, b1, c0, c1, dr, du)
+        _apply_rigid(P, b0, b1, c0, c1, dr, du)
         _respond(P.blocks, k.G, b0, b1, k.c, du, rest)
+        if soft:
+            add_own(C, first, last, dr, du)
         for i in range(first, last):
             rest[i] -= dr[i]
             r[i] += dr[i]
             u[i] += du[i]
         _substitute(P, b0, b1, c0, c1, rest, dr)
+    if soft:
+        add_own(C, first, last, dr, du)
     for i in range(first, last):
         r[i] += dr[i]
         u[i] += du[i]

@@ -1,10 +1,19 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""W_bb of each block by bodies, which its scales come from, without the rest of W: Y* Y with Y = U^-1 J_b*."""
+"""What the rows of a block have by themselves: W_bb by bodies, and compliances C of soft materials beside W.
 
-from mb_contact.core.jit import REAL, kernel, on_demand, sweep
-from mb_contact.core.solve.system import TILE
+W_bb, which scales come from, is Y* Y with Y = U^-1 J_b*, without the rest of W.  Beside W, C is diagonal, so that a
+Newton step (1 + G (W + C)) dr = c is that of W alone with other c and G, whichever form W has:
+
+    (1 + G' W) dr = c',    G' = (1 + G C)^-1 G,    c' = (1 + G C)^-1 c,
+
+block by block, where 1 + G C is triangular but for the two rows of each friction group.
+"""
+
+from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
+from mb_contact.core.solve.laws import friction_group
+from mb_contact.core.solve.system import ROWS, TILE
 from mb_contact.core.tree.spatial import dot_at, spatial
 
 
@@ -69,3 +78,54 @@ def own_terms(bodies, b, a):
                         x += abs(bodies.U_inv[at + j] * J[bodies.at[f] + a, j])
             total += x * x
     return total
+
+
+@on_demand(NOTHING)
+def take_own(P, compliance):
+    """C of the system's rows from that of the caller's, ``compliance``, and onto the diagonal of W in D."""
+    blocks = P.blocks
+    for i in range(P.count[ROWS]):
+        blocks.own[i] = compliance[P.source[i]]
+        blocks.D[i] += blocks.own[i]
+
+
+@on_demand(NOTHING)
+def add_own(C, first, last, x, y):
+    """y += C x of the rows first <= i < last."""
+    for i in range(first, last):
+        y[i] += C[i] * x[i]
+
+
+@on_demand(NOTHING)
+def soften_step(blocks, b0, b1, c, G):
+    """The Newton step dr = c - G du with W + C as one with W: c' and G' in the place of c and G."""
+    for b in range(b0, b1):
+        n = blocks.start[b]
+        own = blocks.own[n]
+        part = 1.0 / (1.0 + G[n, 0] * own)
+        c[n], G[n, 0] = part * c[n], part * G[n, 0]
+        i = n + 1
+        while i < blocks.start[b + 1]:
+            size = friction_group(blocks, b, i)[1]
+            _soften_group(blocks.own, n, i, size, own, c, G)
+            i += size
+
+
+@sweep
+def _soften_group(C, n, i, size, own, c, G):
+    """``soften_step`` of the friction group whose first row is i, behind that of its normal n."""
+    c[i] -= G[i, 0] * own * c[n]
+    G[i, 0] -= G[i, 0] * own * G[n, 0]
+    if size == 1:
+        part = 1.0 / (1.0 + G[i, 1] * C[i])
+        c[i], G[i, 0], G[i, 1] = part * c[i], part * G[i, 0], part * G[i, 1]
+        return
+    k = i + 1
+    c[k] -= G[k, 0] * own * c[n]
+    G[k, 0] -= G[k, 0] * own * G[n, 0]
+    a, b = 1.0 + G[i, 1] * C[i], G[i, 2] * C[k]
+    d, e = G[k, 1] * C[i], 1.0 + G[k, 2] * C[k]
+    part = 1.0 / (a * e - b * d)
+    c[i], c[k] = part * (e * c[i] - b * c[k]), part * (a * c[k] - d * c[i])
+    for j in range(3):
+        G[i, j], G[k, j] = part * (e * G[i, j] - b * G[k, j]), part * (a * G[k, j] - d * G[i, j])

@@ -100,6 +100,7 @@ def _copy_block(P, b, to, by_bodies):
     for a in range(n):
         k = blocks.start[b] + a
         blocks.mu[i + a], blocks.D[i + a], blocks.S[i + a] = blocks.mu[k], blocks.D[k], blocks.S[k]
+        blocks.own[i + a] = blocks.own[k]
         P.r[i + a], P.u[i + a], P.immobile[i + a] = P.r[k], P.u[k], P.immobile[k]
         P.work.before[i + a], P.source[i + a], P.origin[i + a] = P.work.before[k], P.source[k], k
     for e in range(entries):

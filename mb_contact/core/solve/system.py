@@ -3,7 +3,9 @@
 
 """The contact problem as its solver sees it: scalar rows in blocks, blocks in islands, and the operator W twice.
 
-    u = W r + q,    W = J M^-1 J*,    and (r, u) of each block fulfil the law of its kind (``laws.py``).
+    u = W r + q,    W = J M^-1 J* + C,    and (r, u) of each block fulfil the law of its kind (``laws.py``).
+
+C is diagonal: what soft materials give way (``step/softness.py``), zero for rigid ones.
 
 By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies; by bodies it is J and
 M in tiles of six velocities: a free body is one tile, a robot as many as its degrees of freedom fill.  Impulses are
@@ -46,6 +48,7 @@ class Blocks(NamedTuple):
     mu: Annotated[Reals, "R"]  #: coefficient of a friction row; of other rows see their kind
     D: Annotated[Reals, "R"]  #: scale: the diagonal of W, of a friction group the mean of mu^2 W_ii, over mu^2
     S: Annotated[Reals, "R"]  #: scale of the solver's steps: D, but of a normal at least a tenth of mu |W_nt|
+    own: Annotated[Reals, "R"]  #: compliance C of a row's own beside that of W, of a soft material [1/kg]
 
 
 class Bodies(NamedTuple):
@@ -149,6 +152,7 @@ class System(NamedTuple):
     u: Annotated[Reals, "R"]
     island: Annotated[Integers, "B + 1"]  #: first block of an island
     form: Annotated[Integers, 1]  #: BY_ROWS, BY_BODIES or BY_NODES
+    soft: Annotated[Integers, 1]  #: 1 where rows have compliances of their own
     W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
     tied: Annotated[Integers, 1]  #: rows that follow from equality rows (``dependent.py``), only BY_ROWS
     follower: Annotated[Integers, "R"]  #: 1 of such a row

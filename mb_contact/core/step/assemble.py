@@ -31,6 +31,7 @@ from mb_contact.core.step.exchange import start_again
 from mb_contact.core.step.need import ROUND
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.sleep import has_sleepers, hold_frames, hold_impulses
+from mb_contact.core.step.softness import soften
 from mb_contact.types import RUB, UPPER
 
 
@@ -39,8 +40,8 @@ def assemble(h):
     """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
 
     Reads: belts, bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop,
-    memory, need, q, rows, settings, sleep, sol, tree, v, work.
-    Writes: bil, forest, frames, friction, hinges, loop, rows, sol.
+    memory, need, q, rows, settings, sleep, soft, sol, tree, v, work.
+    Writes: bil, forest, frames, friction, hinges, loop, rows, soft, sol.
     """
     dt = h.settings[DT]
     push_rate = h.settings[PUSH_RATE]
@@ -74,6 +75,8 @@ def assemble(h):
     n_rows = rows_in_use(h)
     row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
     combine_velocities(h.sol.q, h.bil)
+    if h.soft.start.shape[0] > 0:
+        soften(h)
     for i in range(n_rows):
         h.sol.q[i] += h.rows.offset[i]
         h.sol.r[i] = 0.0

@@ -72,6 +72,7 @@ from mb_contact.core.step.need import (
     TOUCHING,
     TRIED,
     WAITS,
+    is_soft,
     part_of,
     put_pair,
 )
@@ -140,11 +141,12 @@ def _acts(r, k):
 def _is_asked(h, pair, i):
     """Whether the pair of contact i is questioned: not loaded in the last step, and not decided on in this one.
 
+    Soft pairs keep the rows of the start.
     A half-space has one normal; its row asks too much only of a path that does not end with its last velocity.
     """
     a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
     kind = max(h.geoms.kind[a], h.geoms.kind[b])
-    if kind > SHAPE_PLANE:
+    if kind > SHAPE_PLANE or is_soft(h.geoms, pair):
         return False
     slow = -SLOW * h.settings[UNIT_SPEED]
     if kind == SHAPE_PLANE and (

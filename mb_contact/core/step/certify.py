@@ -111,6 +111,9 @@ def certify_step(h):
         combine_velocities(h.sol.u, h.bil)
         for i in range(n_rows):
             h.sol.u[i] += h.rows.offset[i]
+    if P.soft[0] != 0:
+        for i in range(P.count[ROWS]):
+            h.sol.u[P.source[i]] += P.blocks.own[i] * P.r[i]
     for i in range(h.system.count[ROWS]):
         if h.system.immobile[i] != 0 and h.system.follower[i] == 0:
             row = h.system.source[i]

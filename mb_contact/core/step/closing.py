@@ -75,7 +75,7 @@ def refresh(h):
     Joints that follow others by a gear are put where these have them: their rows hold but for rounding; dependent
     coordinates and velocities of aggregates where their closures have them.
 
-    Reads: art, gears, gravity, joints, kin, q, tree, v.  Writes: art, kin, q, v, work.
+    Reads: art, gears, gravity, joints, kin, q, soft, tree, v.  Writes: art, kin, q, v, work.
     """
     follow(h.tree, h.gears, h.q, h.v)
     if h.art.aggregates.base.shape[0] > 0:
@@ -88,7 +88,7 @@ def refresh(h):
 def derive(h):
     """``refresh`` of a state whose joints are where they belong.
 
-    Reads: gravity, joints, kin, q, tree, v.  Writes: kin, work.
+    Reads: gravity, joints, kin, q, soft, tree, v.  Writes: kin, work.
     """
     body_poses(h.tree, h.q, h.kin)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
@@ -98,6 +98,8 @@ def derive(h):
     for i in range(h.v.shape[0]):
         kinetic += 0.5 * h.tree.armature[i] * h.v[i] * h.v[i]
     potential += spring_energy(h.tree, h.joints, h.q)
+    if h.soft.energy.shape[0] > 0:
+        potential += h.soft.energy[0]
     h.work.energy[KINETIC] = kinetic
     h.work.energy[POTENTIAL] = potential
     h.work.falling[0] = gravity_power(h.tree, h.kin, h.gravity)
@@ -115,7 +117,7 @@ def keep_state(h):
 def refresh_closed(h):
     """``refresh`` of a new state; where loops of an aggregate cannot be closed, the kept one again; a status.
 
-    Reads: art, gears, gravity, joints, kin, q, tree, v, work.  Writes: art, kin, q, v, work.
+    Reads: art, gears, gravity, joints, kin, q, soft, tree, v, work.  Writes: art, kin, q, v, work.
     """
     refresh(h)
     g = h.art.aggregates

@@ -14,7 +14,7 @@ import math
 from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, pose_of_shape, verdict_on
+from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, pose_of_shape, verdict_on
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE, WORLD
@@ -37,7 +37,8 @@ def measure_end(h):
         end = i + 1
         while end < contacts.count[0] and contacts.pair[end] == contacts.pair[i]:
             end += 1
-        if need.info[COUNT] == 0 or verdict_on(need, contacts.pair[i]) != NO_SHAPES:
+        shapes = need.info[COUNT] == 0 or verdict_on(need, contacts.pair[i]) != NO_SHAPES
+        if shapes and not is_soft(h.geoms, contacts.pair[i]):  # whose compression is none of its faults
             still, least = _hardly_moves(h, i, end)
             if still:
                 out[END_GAP] = min(out[END_GAP], least)

@@ -22,7 +22,7 @@ from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, TOUCHES, least
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import corner_comes_down, may_roll
 from mb_contact.core.step.exchange import bend, exchange
-from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, join, put_met
+from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
 from mb_contact.core.step.pair_motion import end_of_step, move_pair
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_MESH
@@ -49,7 +49,8 @@ def review_features(h):
         row = b.candidates[i]
         x, y = pairs[row, 0], pairs[row, 1]
         is_mesh = max(h.geoms.kind[x], h.geoms.kind[y]) == SHAPE_MESH
-        if b.resting[x] + b.resting[y] == 2 or not (is_mesh or (may_come and may_roll(h, row))):
+        asked = is_mesh or (may_come and may_roll(h, row))
+        if not asked or b.resting[x] + b.resting[y] == 2 or is_soft(h.geoms, row):
             continue
         if not ended:
             end_of_step(h)

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_point,
@@ -19,7 +19,7 @@ from mb_contact.core.tree.spatial import (
     vector,
 )
 from mb_contact.core.workspace import Kinematics
-from mb_contact.types import WORLD, Contacts
+from mb_contact.types import RIGID, WORLD, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
 #: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own
@@ -119,6 +119,12 @@ def part_of(verdict):
 def strikes(h, i):
     """Whether contact i is that of a pair that strikes."""
     return h.need.info[COUNT] > 0 and verdict_on(h.need, h.contacts.pair[i]) == STRIKES
+
+
+@sweep
+def is_soft(geoms, pair):
+    """Whether the materials of a pair give way."""
+    return geoms.soft.law.shape[0] > 0 and geoms.soft.law[pair] != RIGID
 
 
 @kernel

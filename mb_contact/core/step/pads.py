@@ -77,16 +77,16 @@ def _look(h, body, s, reach):
     d = body_vector(h.kin.R, body, vector(pads.axis, s))
     least = -max(DEPTH * h.geoms.unit[0], reach)
     for g in range(h.geoms.kind.shape[0]):
-        if h.geoms.body[g] == body or not _is_near(b, g, x, d, least, reach):
+        if h.geoms.body[g] == body or not is_near(b, g, x, d, least, reach):
             continue
         back = transposed(matrix(b.geom_R, g))
-        gap = _entry(h.geoms, g, turned(back, vector_sum(x, -1.0, vector(b.geom_p, g))), turned(back, d), least)
+        gap = entry(h.geoms, g, turned(back, vector_sum(x, -1.0, vector(b.geom_p, g))), turned(back, d), least)
         if least <= gap <= reach and gap < pads.gap[s]:
             pads.gap[s], pads.meets[s] = gap, g
 
 
 @kernel
-def _is_near(buffers, g, x, d, least, reach):
+def is_near(buffers, g, x, d, least, reach):
     """Whether the segment of a ray between ``least`` and ``reach`` can meet the box of geometry g."""
     for a in range(3):
         one, other = x[a] + least * d[a], x[a] + reach * d[a]
@@ -96,7 +96,7 @@ def _is_near(buffers, g, x, d, least, reach):
 
 
 @kernel
-def _entry(geoms, g, o, d, least):
+def entry(geoms, g, o, d, least):
     """Where a ray enters geometry g, in its frame, not before ``least``; inf where it does not."""
     if geoms.kind[g] >= SHAPE_HEIGHT_FIELD:
         return _first_triangle(geoms, g, o, d, least)

@@ -40,6 +40,7 @@ from mb_contact.core.solve.newton import (
     without_rays,
 )
 from mb_contact.core.solve.newton_step import copy_rows
+from mb_contact.core.solve.own_compliance import add_own
 from mb_contact.core.solve.search import first_share, is_large, search
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
 from mb_contact.core.step.need import ROUND
@@ -81,6 +82,7 @@ def assemble_problem(h):
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0
+    h.system.soft[0] = 1 if h.soft.start.shape[0] > 0 else 0
     status = assemble_system(h, h.system, h.rows, h.bil, only_rows)
     for i in range(h.system.count[ROWS]):
         h.system.follower[i] = 0
@@ -138,6 +140,8 @@ def start(h):
         row = P.source[i]
         P.r[i] = h.sol.r[row] if P.follower[i] == 0 else 0.0
         P.work.before[i] = before[row] + h.rows.offset[row]
+    if P.soft[0] != 0:
+        add_own(P.blocks.own, 0, P.count[ROWS], P.r, P.work.before)
 
 
 @kernel
@@ -338,7 +342,7 @@ def _drop_push_out(h, P, island, most):
     least = _jammed_gap(h) / h.settings[DT]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
         row = P.source[i]
-        if P.immobile[i] != 0 or h.rows.carried[row] != 0.0:
+        if P.immobile[i] != 0 or h.rows.carried[row] != 0.0 or h.rows.compliance[row] != 0.0:
             continue
         offset = h.rows.offset[row]
         normal = row < 3 * h.contacts.count[0] and row % 3 == 0

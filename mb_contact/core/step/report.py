@@ -12,6 +12,7 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
 from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.solve.newton_step import STANDING
+from mb_contact.core.step.need import is_soft
 from mb_contact.core.tree.spatial import put_vector
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,
@@ -62,7 +63,7 @@ from mb_contact.types import SEPARATE, SLIP, STICK
 def remember(h):
     """Identities, frames and impulses for the next step's warm start.
 
-    Reads: bil, contacts, frames, friction, memory, rows, sol, work.  Writes: memory.
+    Reads: bil, contacts, frames, friction, memory, rows, soft, sol, work.  Writes: memory.
     """
     memory = h.memory
     c = h.contacts.count[0]
@@ -75,6 +76,9 @@ def remember(h):
             memory.tangent[i, a] = h.frames.t1[i, a]
             memory.impulse[i, a] = h.sol.r[3 * i + a]
         put_vector(memory.moment, i, moments(h.friction.surfaces, h.contacts.pair[i], h.friction.extra[i], h.sol.r))
+    for i in range(c if h.soft.start.shape[0] > 0 else 0):
+        for a in range(5):
+            memory.stretch[i, a] = h.soft.end[i, a]
     for d in range(memory.joint.shape[0]):
         for i in range(memory.joint.shape[1]):
             memory.joint[d, i] = 0.0
@@ -92,7 +96,7 @@ def summarise(h):
 
     ENERGY_GAINED, ENERGY_REMOVED, BALANCE, PIECES, BY_EULER, TIME_STEPPED and RELEASED are filled in by others.
 
-    Reads: bil, contacts, sol, work.  Writes: work.
+    Reads: bil, contacts, geoms, sol, work.  Writes: work.
     """
     work, info, out = h.work, h.bil.info, h.work.record
     out[COMPLEMENTARITY] = h.sol.residuals[DISTANCE]
@@ -100,7 +104,8 @@ def summarise(h):
     out[CONE_VIOLATION] = h.sol.residuals[VIOLATION]
     out[PENETRATION] = 0.0
     for i in range(h.contacts.count[0]):
-        out[PENETRATION] = max(out[PENETRATION], -work.report[i, GAP])
+        if not is_soft(h.geoms, h.contacts.pair[i]):
+            out[PENETRATION] = max(out[PENETRATION], -work.report[i, GAP])
     out[SOLVER] = work.info[STAGE]
     out[NEWTON_STEPS] = work.info[ITERATIONS]
     out[POINTS] = h.contacts.count[0]

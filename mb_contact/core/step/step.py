@@ -50,11 +50,13 @@ from mb_contact.core.solve.system import BLOCKS, BY_BODIES, ROWS
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
+from mb_contact.core.step.foundations import lay_foundations
 from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.pads import pull
 from mb_contact.core.step.problem import AGAIN, rows_in_use, solve
 from mb_contact.core.step.report import report
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
+from mb_contact.core.step.softness import keep_stretch
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
@@ -66,14 +68,16 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses.
 
-    Reads: buffers, contacts, geoms.  Writes: buffers, contacts, need, work.
+    Reads: buffers, contacts, geoms, need.  Writes: buffers, contacts, need, work.
     """
     b = h.buffers
     status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
-    level_points(h.contacts)
     begin_review(h)
+    if status == OK and h.soft.start.shape[0] > 0:
+        status = lay_foundations(h, candidates)
+    level_points(h.contacts)
     return status
 
 
@@ -168,7 +172,8 @@ def advance(h):
     start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
     add to the acceleration: one Newton step less.
 
-    Reads: art, gears, gravity, joints, kin, q, settings, sleep, tree, v, work.  Writes: art, kin, q, v, work.
+    Reads: art, gears, gravity, joints, kin, q, settings, sleep, soft, tree, v, work.
+    Writes: art, kin, q, v, work.
     """
     keep_state(h)
     g, dt = h.art.aggregates, h.settings[DT]
@@ -282,7 +287,8 @@ def saturate(h):
 def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, report.
 
-    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, sol, v, work.  Writes: work.
+    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, soft, sol, v, work.
+    Writes: soft, work.
     """
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     balance_energy(
@@ -292,6 +298,8 @@ def record_step(h):
     add_moments(
         h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.work.geom_impulse
     )
+    if h.soft.start.shape[0] > 0:
+        keep_stretch(h)
     report(h)
 
 
@@ -300,8 +308,8 @@ def conclude(h):
     """From solved impulses to the next state; a status.
 
     Reads: art, bil, closing, closures, contacts, drift, end, frames, friction, gears, geoms, gravity, joints, kin,
-    loop, q, rows, settings, sleep, sol, tree, v, work.
-    Writes: art, bil, closing, joints, kin, loop, q, v, work.
+    loop, q, rows, settings, sleep, soft, sol, tree, v, work.
+    Writes: art, bil, closing, joints, kin, loop, q, soft, v, work.
     """
     servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)
     release_servos(h.tree, h.joints)

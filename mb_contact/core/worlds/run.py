@@ -160,18 +160,25 @@ def load_world(h, lane, store, values, w):
     _load_values(lane, values, w)
     copy(h.state.shape[0], store.state[w], h.state)
     copy_contacts(
-        h.memory.count[0], store.contact_state[w], store.report.shape[1], h.contact_state, h.memory.pair.shape[0]
-    )
+        h.memory.count[0], _stretch(h), store.contact_state[w], store.report.shape[1], h.contact_state,
+        h.memory.pair.shape[0],
+    )  # fmt: skip
     lane.worst[0] = store.worst[w]
     refresh(h)
 
 
 @kernel
-def copy_contacts(count, source, room, target, target_room):
+def _stretch(h):
+    """Numbers that a contact keeps of soft materials."""
+    return 5 if h.soft.start.shape[0] > 0 else 0
+
+
+@kernel
+def copy_contacts(count, stretch, source, room, target, target_room):
     """Rows of so many contacts from one vector of ContactState to another; each has its own room, of what sleeps none.
     """
     first = 0
-    for width in (1, 1, 3, 3, 3):  # of pair, feature, tangent, impulse, moment
+    for width in (1, 1, 3, 3, 3, stretch):  # of pair, feature, tangent, impulse, moment, and of soft materials
         for i in range(width * count):
             target[first * target_room + i] = source[first * room + i]
         first += width
@@ -196,6 +203,9 @@ def _load_values(lane, values, w):
     if values.restitution.shape[0] > 0:
         for i in range(lane.restitution.shape[0]):
             lane.restitution[i] = values.restitution[w, i]
+    if values.stiffness.shape[0] > 0:
+        for i in range(lane.stiffness.shape[0]):
+            lane.stiffness[i] = values.stiffness[w, i]
     if values.size.shape[0] > 0:
         for g in range(lane.size.shape[0]):
             for a in range(3):
@@ -209,7 +219,9 @@ def store_world(h, lane, store, w):
     lane.clock[STEPS] += lane.at[STEP]
     lane.clock[EVEN] += lane.at[STEP]
     copy(h.state.shape[0], h.state, store.state[w])
-    copy_contacts(count, h.contact_state, h.memory.pair.shape[0], store.contact_state[w], store.report.shape[1])
+    copy_contacts(
+        count, _stretch(h), h.contact_state, h.memory.pair.shape[0], store.contact_state[w], store.report.shape[1]
+    )
     for i in range(count):
         for a in range(store.report.shape[2]):
             store.report[w, i, a] = work.report[i, a]

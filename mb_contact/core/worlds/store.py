@@ -43,6 +43,7 @@ class Values(NamedTuple):
     damping: Annotated[Reals, "dampings", "N"]  #: [N m s/rad, N s/m]
     mu: Annotated[Reals, "frictions", "pairs"]
     restitution: Annotated[Reals, "restitutions", "pairs"]
+    stiffness: Annotated[Reals, "stiffnesses", "pairs"]  #: of those that give way, in the unit of their law
     size: Annotated[Reals, "sizes", "g", 3]  #: of kernels [m]
 
 
@@ -63,6 +64,7 @@ class Lane(NamedTuple):
     total: Annotated[Reals, "N"]
     mu: Annotated[Reals, "pairs"]
     restitution: Annotated[Reals, "pairs"]
+    stiffness: Annotated[Reals, "pairs"]
     size: Annotated[Reals, "g", 3]
     scene_mass: Annotated[Reals, "n"]
     scene_inertia: Annotated[Reals, "n", 3, 3]
@@ -94,6 +96,6 @@ JobHandleType, JobHandle, make_job_handle = handle(Job)
 #: what shapes name
 SIZES = (
     "w", "words", "room", "nq", "N", "joints", "c", "n", "g", "pairs", "k", "t", "kept", "d",
-    "masses", "dampings", "frictions", "restitutions", "sizes",
+    "masses", "dampings", "frictions", "restitutions", "stiffnesses", "sizes",
 )  # fmt: skip
 MAKERS = (Lane, make_lane_handle), (Store, make_store_handle), (Values, make_values_handle), (Job, make_job_handle)

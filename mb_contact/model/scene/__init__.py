@@ -18,6 +18,7 @@ from mb_contact.model.scene.materials import (
     CollisionFilters,
     Material,
     MaterialPair,
+    Softness,
 )
 from mb_contact.model.scene.places import EntityInfo, NamedPose
 from mb_contact.model.scene.presets import preset
@@ -45,5 +46,5 @@ __all__ = [
     "AnisotropicFriction", "Beam", "Closure", "CollisionFilters", "EntityInfo", "FlexibleLink", "Gear", "Ground",
     "Heights", "Image", "JointProperties", "Material", "MaterialPair", "MeshChoices", "ModelMaterials", "Motion",
     "MovingSurface", "NamedPose", "Pad", "Pose", "Primitive", "Rest", "Scan", "Scene", "SceneModel", "Sensor",
-    "Velocity", "check_scene", "load_scene", "preset", "save_scene",
+    "Softness", "Velocity", "check_scene", "load_scene", "preset", "save_scene",
 ]  # fmt: skip

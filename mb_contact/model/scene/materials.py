@@ -37,6 +37,46 @@ class AnisotropicFriction:
 
 
 @dataclass(frozen=True)
+class Softness:
+    """How a surface gives way, see docs/soft_contacts.md: as springs, as an elastic foundation, or by Hertz' law.
+
+    Two soft materials give way one behind the other; of a pair it is what both have together.
+
+    Examples
+    --------
+    >>> mb.model.Softness(stiffness=1e5, damping=0.002, shear=0.5).foundation is None
+    True
+    """
+
+    ONE_OF: ClassVar = (("stiffness", "foundation", "modulus"),)
+
+    stiffness: float | None = key("Of each contact point.", None, unit="N/m", above=0.0, example="1.0e5")
+    foundation: float | None = key(
+        "Of each area, under the face of a box: a pad of rubber or foam.", None, unit="N/m^3", above=0.0,
+        example="5.0e7",
+    )
+    modulus: float | None = key(
+        "Young's modulus of Hertz' contacts, of spheres on spheres and flat faces.", None, unit="Pa", above=0.0,
+        example="2.1e11",
+    )
+    poisson: float = key("Poisson's ratio beside the modulus.", 0.3, low=0.0, high=0.5, example="0.45")
+    shear: float | None = key(
+        "Tangential over normal stiffness, 0 where tangents are rigid; by default 0, and of Hertz' contacts Mindlin's "
+        "2 (1 - nu) / (2 - nu).", None, low=0.0, example="0.67",
+    )
+    damping: float = key("Damping over stiffness, of both.", 0.0, unit="s", low=0.0, example="0.002")
+    cells: int = key("Points of a foundation along the longest edge of its box.", 8, low=1, high=64, example="16")
+
+
+#: What soft contacts need.
+SOFT: dict[str, Any] = {
+    "needs": {"friction_model": ELASTIC_MODELS, "integrator": ("semi_implicit_euler",),
+              "collision_scheme": ("time_stepping",), "solver": ("auto",), "sleep": (False,)},
+    "why": "contacts give way in those steps alone",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Material:
     """What a surface is made of: its coefficients against itself.
 
@@ -70,6 +110,7 @@ class Material:
     anisotropic_friction: AnisotropicFriction | None = key(
         "Friction that depends on the direction, in place of `friction`.", None, **CONE,
     )
+    softness: Softness | None = key("How the surface gives way; rigid if left out.", None, **SOFT)
 
 
 @dataclass(frozen=True)
@@ -99,6 +140,9 @@ class MaterialPair:
     )
     anisotropic_friction: AnisotropicFriction | None = key(
         "Friction that depends on the direction, in place of `friction`.", None, **CONE,
+    )
+    softness: Softness | None = key(
+        "How both give way together; by default each gives way by itself.", None, **SOFT,
     )
 
 

@@ -104,7 +104,8 @@ class Scene:
         example="[{joint: crank_joint, times: [0.0, 1.0], positions: [0.0, 3.14]}]",
     )
     adhesion_pads: tuple[AdhesionPad, ...] = key(
-        "Suction cups and magnets.", (), example="[{name: cup, link: tool, force: 60.0}]"
+        "Suction cups and magnets.", (), needs={"integrator": EULER["integrator"]},
+        why="their forces move with the bodies in those steps alone", example="[{name: cup, link: tool, force: 60.0}]",
     )
     moving_surfaces: tuple[MovingSurface, ...] = key(
         "Surfaces that move in themselves.", (), needs=EULER,

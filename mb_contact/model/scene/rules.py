@@ -137,6 +137,7 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         names = [entry.name for entry in getattr(scene, key)]
         for i, name in enumerate(names):
             yield name in names[:i], f"{key}[{i}].name", f"'{name}' is used twice; give each its own name"
+        yield from _topic_rules(key, names)
     for i, pad in enumerate(scene.adhesion_pads):
         gaps = [gap for gap, _ in pad.curve]
         yield gaps != sorted(set(gaps)), f"adhesion_pads[{i}].curve", "its gaps do not grow"
@@ -146,9 +147,18 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
     for i, closure in enumerate(scene.loop_closures):
         message = f"'{names[i]}' is used twice; give a weld that comes on and off its own name"
         yield closure.switched and names.count(names[i]) > 1, f"loop_closures[{i}].name", message
+    yield from _topic_rules("loop_closures", [x if c.switched else None for c, x in zip(scene.loop_closures, names)])
     links = [entry.link for entry in scene.moving_surfaces]
     for i, link in enumerate(links):
         yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"
+
+
+def _topic_rules(key: str, names: list[str | None]) -> Iterator[Rule]:
+    """Names are those of topics too, in which all but letters, digits and _ is _; None for entries without topics."""
+    topics = [name and re.sub(r"^(?=\d)", "_", re.sub(r"\W", "_", name, flags=re.ASCII)) for name in names]
+    for i, (name, topic) in enumerate(zip(names, topics)):
+        message = f"'{name}' has topics of {topic}, as another one; change a letter or a digit"
+        yield topic is not None and topic in topics[:i], f"{key}[{i}].name", message
 
 
 def _sensor_rules(scene: Scene) -> Iterator[Rule]:

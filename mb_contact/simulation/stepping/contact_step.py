@@ -10,6 +10,7 @@ from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
+from mb_contact.errors import InputError
 from mb_contact.lazy import imported
 from mb_contact.simulation.stepping.impacts import Impacts
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
@@ -41,6 +42,8 @@ class ContactStep:
             rigid = rigid or len(context.couplings.closures.kind) > 0
         self.ties_rows = rigid and scene.solver == "auto"  #: equality rows that nearly follow others are tied to them
         if type(self) is not ContactStep:  # studies and contact coordinates pose other rows
+            if context.is_soft:
+                raise InputError("other steps than those of solver: auto know rigid contacts alone; leave softness out")
             context.need_rule[ON], self.in_pieces = 0.0, False
         self._lent = None  #: Impacts for steps of a scene that has none, in which a pair strikes
 

@@ -297,21 +297,22 @@ class Impacts:
             body = max(int(context.rows.body_a[3 * i]), int(context.rows.body_b[3 * i]))
             rows = slice(3 * i, 3 * i + 3)
             behind += late / (late + imp.body_moment[body]) * float(imp.total[rows] @ imp.ahead[rows])
-        impulse_work = float(imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED])
+        impulse_work = float(imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED]) + self._drive_work()
         return self._shifted - before - impulse_work + behind
+
+    def _drive_work(self):
+        """Work of what drives surfaces that move in themselves, beside that of friction against them [J]."""
+        return -float(self.work.total[: (end := self.context.rows.end[0])] @ self.context.rows.carried[:end])
 
     def _keeps_to_path(self, change):
         """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
         before, compressed, recovered, _ = self.work.energy.tolist()
         rounding = GAIN * (abs(self._shifted) + abs(before) + abs(float(self.context.work.energy[POTENTIAL])))
-        return compressed + recovered + change <= rounding and (
-            abs(change) <= PATH_ENERGY_TOLERANCE * (abs(compressed) + abs(recovered)) + rounding
-        )
+        small = abs(change) <= PATH_ENERGY_TOLERANCE * (abs(compressed) + abs(recovered)) + rounding
+        return small and compressed + recovered + change <= rounding
 
     def _due(self, handle):
-        return _phases.impacts_due(
-            handle, self._eps, self._every, self._threshold, self._lag, self.context.dt
-        )
+        return _phases.impacts_due(handle, self._eps, self._every, self._threshold, self._lag, self.context.dt)
 
     def _decompress_safely(self, handle):
         """Decompression without gain of energy, unless it is allowed; a status and the factor on all restitutions."""
@@ -352,7 +353,7 @@ class Impacts:
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
         potential = float(context.work.energy[POTENTIAL])
-        self.work_done += imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED]
+        self.work_done += imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED] + self._drive_work()
         self.happened, self.v_after = True, context.v.copy()
         if count == 0:
             return  # joint limits alone

@@ -22,7 +22,7 @@ def contacts(points, gaps, normals, pairs):
     n = len(points)
     return Contacts(
         count=np.array([n]), pair=np.asarray(pairs), feature=np.arange(n), point=np.array(points, float),
-        normal=np.array(normals, float), gap=np.array(gaps, float), spread=np.zeros((n, 3)),
+        normal=np.array(normals, float), gap=np.array(gaps, float), spread=np.zeros((n, 3)), area=np.zeros(n),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.core.handle import ONLY_ROWS
 from mb_contact.core.solve.system import BLOCKS, BY_NODES, BY_ROWS, ROWS
-from mb_contact.model.scene import Gear
+from mb_contact.model.scene import Gear, Material, Softness
 from mb_contact.programs.bench.legged import legged_scene
 
 
@@ -132,3 +132,16 @@ def test_loops_that_contradict_each_other_say_so_and_stay_calm():
     certificates = [sim.step().certificate for _ in range(30)]
     assert certificates[0].tied_residual > 1e-6 and certificates[-1].tied_residual < 1e-8
     assert certificates[-1].closure_error < 1e-7 and np.abs(sim.v).max() < 2.0
+
+
+def test_soft_feet_by_nodes_are_those_by_rows():
+    soft = Material(friction=0.8, softness=Softness(stiffness=2e4, shear=0.5, damping=0.003))
+    scene = legged_scene()
+    ground = replace(scene.ground, material="soft")
+    sim, efforts = moving(mb.Simulator(replace(scene, ground=ground, materials={**scene.materials, "soft": soft})))
+    state = sim.save()
+    v, certificate, face = step_by(sim, state, efforts, False)
+    assert face == BY_NODES and certificate.residual <= 1e-10 and certificate.contacts >= 16
+    by_rows, other, face = step_by(sim, state, efforts, True)
+    assert face == BY_ROWS and other.residual <= 1e-10
+    np.testing.assert_allclose(v, by_rows, atol=1e-9)
