@@ -54,6 +54,8 @@ class StateArrays(NamedTuple):
     break_torque: Annotated[Reals, "welds"]  #: [N m]
     pad_on: Annotated[Reals, "pads"]  #: factor on the force of suction cups and magnets
     belt_speed: Annotated[Reals, "belts"]  #: factor on the velocity of moving surfaces
+    tendon_rest: Annotated[Reals, "tendons"]  #: length from which on the springs of tendons pull [m]
+    tendon_tension: Annotated[Reals, "tendons"]  #: commanded [N]
     sleepers: Annotated[Integers, "2 * s"]  #: trees that sleep; 1 where all do, and did in the whole last step
     sleep_state: Annotated[Integers, "trees"]  #: awake, drowsy or asleep: 0, 1, 2; as what follows, of ``sleep: true``
     sleep_group: Annotated[Integers, "trees"]  #: tree after which an island is called

@@ -230,6 +230,7 @@ def refuse_step(context):
         (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
         (c.surfaces is not None, "surface contacts"), (c.sleep.count.any(), "sleeping bodies"),
         (scene.adhesion_pads, "adhesion pads"), (scene.moving_surfaces, "moving surfaces"),
+        (scene.tendons, "tendons"),
     ):  # fmt: skip
         if has:
             raise InputError(f"no derivative of a scene with {what}; leave them out")

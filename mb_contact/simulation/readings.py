@@ -26,11 +26,12 @@ from mb_contact.simulation.sensors.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.sensors.sensors import Sensing
 from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
+from mb_contact.simulation.tendons import Pulling
 from mb_contact.simulation.values import Values
 from mb_contact.simulation.warned import Warned
 
 
-class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handling, Values):
+class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handling, Pulling, Values):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
