@@ -74,12 +74,13 @@ def make_tendons(context):
 
     parts = [_element(context.world, element) for element in elements]
     kind, body, point, axes, size, side = zip(*parts) if parts else ((),) * 6
+    sided = np.array([element.side is not None for element in elements], np.int64)
     arrays.tendon_rest[:], arrays.tendon_tension[:] = numbers("rest_length"), numbers("tension")
     tendons = allocate(
         Tendons, t=len(entries), e=len(elements), r=len(rows), p=tendon_parts(scene),
         first=np.cumsum([0, *(len(tendon.path) for tendon in entries)]).astype(np.int64),
         kind=np.array(kind, np.int64), body=np.array(body, np.int64), point=stacked(point, 3),
-        axes=stacked(axes, 3, 3), size=stacked(size), side=stacked(side, 3), stiffness=numbers("stiffness"),
+        axes=stacked(axes, 3, 3), size=stacked(size), side=stacked(side, 3), sided=sided, stiffness=numbers("stiffness"),
         damping=numbers("damping"), slack=numbers("slack"), shortest=numbers("shortest", -np.inf),
         longest=numbers("longest", np.inf), friction=numbers("friction"), held=numbers("held_length", np.nan),
         rest=arrays.tendon_rest, tension=arrays.tendon_tension,

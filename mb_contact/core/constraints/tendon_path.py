@@ -13,6 +13,9 @@ The path over a shape is a geodesic that leaves it along its tangents, so the ar
 the point of the shape's body where it touches.  In the plane across a cylinder's axis, or through a sphere's centre and
 both points, a point at distance D and angle phi touches a circle of radius r at phi + s acos(r / D), s = 1 or -1 the
 way round, and the arc is s (phi_1 - phi_0) - acos(r / D_0) - acos(r / D_1).
+
+A path that goes through the inside of a shape (its side is there) touches it in the one point, at angle theta, that
+makes it shortest: D_0 sin(theta - phi_0) / l_0 = D_1 sin(phi_1 - theta) / l_1, with l the ways to that point.
 """
 
 import functools
@@ -40,6 +43,7 @@ from mb_contact.types import TENDON_CYLINDER, TENDON_JOINT, TENDON_POINT, TENDON
 
 NO_WAY = 1e-12  #: length below which a part has no direction [m]
 TURN = 2.0 * np.pi
+HALVINGS = 53  #: of the interval in which a path touches the inside of a shape
 
 
 class Tendons(NamedTuple):
@@ -51,7 +55,8 @@ class Tendons(NamedTuple):
     point: Annotated[Reals, "e", 3]  #: in the body's frame; of shapes their middle [m]
     axes: Annotated[Reals, "e", 3, 3]  #: of a shape in the body's; z is a cylinder's axis
     size: Annotated[Reals, "e"]  #: radius of a shape [m], divisor of a pulley, coefficient of a joint [1, m]
-    side: Annotated[Reals, "e", 3]  #: from the middle of a shape to its side where the path goes, in its axes; or zero
+    side: Annotated[Reals, "e", 3]  #: from the middle of a shape to its side where the path goes, in its axes
+    sided: Annotated[Integers, "e"]  #: 1 where a shape has a side, else the path goes the shorter way
     stiffness: Annotated[Reals, "t"]  #: [N/m]
     damping: Annotated[Reals, "t"]  #: [N s/m]
     slack: Annotated[Reals, "t"]  #: by which a tendon may be shorter than its rest length without a force [m]
@@ -170,13 +175,17 @@ def _wrap(tendons, e, x, y, kin):
     flat = tendons.kind[e] == TENDON_CYLINDER
     e1, e2 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)) if flat else _plane_of(p, q)
     p0, p1, q0, q1 = vector_dot(p, e1), vector_dot(p, e2), vector_dot(q, e1), vector_dot(q, e2)
-    arc, m, n = _around(p0, p1, q0, q1, vector_dot(side, e1), vector_dot(side, e2), r)
+    s0, s1 = vector_dot(side, e1), vector_dot(side, e2)
+    if tendons.sided[e] != 0 and vector_dot(side, side) < r * r:
+        arc, m, n = _inside(p0, p1, q0, q1, r)
+    else:
+        arc, m, n = _around(p0, p1, q0, q1, s0, s1, tendons.sided[e] != 0, r)
     if arc < 0.0:
         return -1.0, x, y
     u, w = _on_circle(m, r, e1, e2), _on_circle(n, r, e1, e2)
     if flat:
-        one = np.sqrt(max(p0 * p0 + p1 * p1 - r * r, 0.0))
-        two = np.sqrt(max(q0 * q0 + q1 * q1 - r * r, 0.0))
+        one = np.sqrt((p0 - u[0]) ** 2 + (p1 - u[1]) ** 2)
+        two = np.sqrt((q0 - w[0]) ** 2 + (q1 - w[1]) ** 2)
         slope = (q[2] - p[2]) / max(one + arc + two, NO_WAY)
         u, w = (u[0], u[1], p[2] + slope * one), (w[0], w[1], q[2] - slope * two)
         arc *= np.sqrt(1.0 + slope * slope)
@@ -203,32 +212,56 @@ def _plane_of(p, q):
 
 
 @kernel
-def _around(p0, p1, q0, q1, s0, s1, r):
-    """(arc, angles of its ends) of the way from p to q around a circle, on the side of s where that is not zero.
+def _around(p0, p1, q0, q1, s0, s1, sided, r):
+    """(arc, angles of its ends) of the way from p to q around a circle; -1 where it is straight.
 
-    -1 where the way is straight: it passes the circle, on the side of s, or one of its ends is within the circle.
-    Without a side it is the shorter way, and of two ways with one that whose middle is nearer to s.
+    The long way where it is ``sided`` and the ray from the middle away from s goes between p and q; otherwise the short
+    one, where the straight way crosses the circle.  Straight, too, where an end is within the circle.
     """
     D, E = np.sqrt(p0 * p0 + p1 * p1), np.sqrt(q0 * q0 + q1 * q1)
     if D <= r or E <= r:
         return -1.0, 0.0, 0.0
+    nx, ny = _nearest(p0, p1, q0, q1)
+    turn = np.arctan2(p0 * q1 - p1 * q0, p0 * q0 + p1 * q1)
+    s = 1.0 if turn >= 0.0 else -1.0
+    long = sided and s * (s0 * p1 - s1 * p0) > 0.0 and s * (q0 * s1 - q1 * s0) > 0.0
+    if not long and nx * nx + ny * ny >= r * r:
+        return -1.0, 0.0, 0.0
+    way = TURN - abs(turn) if long else abs(turn)
+    s = -s if long else s
+    a, b, phi = np.arccos(r / D), np.arccos(r / E), np.arctan2(p1, p0)
+    return r * max(way - a - b, 0.0), phi + s * a, phi + s * (way - b)
+
+
+@kernel
+def _nearest(p0, p1, q0, q1):
+    """The point of the segment from p to q that is nearest to the middle of the circle."""
     dx, dy = q0 - p0, q1 - p1
     along = min(max(-(p0 * dx + p1 * dy) / max(dx * dx + dy * dy, NO_WAY * NO_WAY), 0.0), 1.0)
-    nx, ny = p0 + along * dx, p1 + along * dy
-    sided = s0 != 0.0 or s1 != 0.0
-    if nx * nx + ny * ny >= r * r and (not sided or nx * s0 + ny * s1 >= 0.0):
+    return p0 + along * dx, p1 + along * dy
+
+
+@kernel
+def _inside(p0, p1, q0, q1, r):
+    """(0, angle of the point where the shortest way from p to q through a circle touches it, the same).
+
+    -1 where the straight way goes through the circle, or one of its ends is within.
+    """
+    D, E = np.sqrt(p0 * p0 + p1 * p1), np.sqrt(q0 * q0 + q1 * q1)
+    nx, ny = _nearest(p0, p1, q0, q1)
+    if D <= r or E <= r or nx * nx + ny * ny <= r * r:
         return -1.0, 0.0, 0.0
-    a, b, phi, psi = np.arccos(r / D), np.arccos(r / E), np.arctan2(p1, p0), np.arctan2(q1, q0)
-    best, arc, first, last = -np.inf, -1.0, 0.0, 0.0
-    for k in range(2):
-        s = 1.0 - 2.0 * k
-        turn = s * (psi - phi)
-        turn -= TURN * np.floor(turn / TURN)
-        way = turn - a - b
-        m, n = phi + s * a, psi - s * b
-        cx, cy = np.cos(m) + np.cos(n), np.sin(m) + np.sin(n)
-        size = max(np.sqrt(cx * cx + cy * cy), NO_WAY)
-        good = (cx * s0 + cy * s1) / size if sided else -way
-        if way >= 0.0 and good > best:
-            best, arc, first, last = good, r * way, m, n
-    return arc, first, last
+    phi = np.arctan2(p1, p0)
+    turn = np.arctan2(p0 * q1 - p1 * q0, p0 * q0 + p1 * q1)
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        part = 0.5 * (low + high)
+        x, y = part * turn, turn - part * turn
+        one = np.sqrt(D * D + r * r - 2.0 * D * r * np.cos(x))
+        two = np.sqrt(E * E + r * r - 2.0 * E * r * np.cos(y))
+        if D * abs(np.sin(x)) * two < E * abs(np.sin(y)) * one:
+            low = part
+        else:
+            high = part
+    angle = phi + 0.5 * (low + high) * turn
+    return 0.0, angle, angle

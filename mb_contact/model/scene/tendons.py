@@ -36,7 +36,8 @@ class PathElement:
         "Axis of a cylinder in the link's axes; it has no ends.", (0.0, 0.0, 1.0), example="[0, 1, 0]"
     )
     side: tuple[float, float, float] | None = key(
-        "A point in the link's axes, on whose side of the shape the path goes; by default the shorter way.", None,
+        "A point in the link's axes, on whose side of the shape the path goes, of one in the shape through its inside; "
+        "by default the shorter way around.", None,
         unit="m", example="[0, 0, 0.02]", beside=("shape",),
     )
     divisor: float | None = key(
