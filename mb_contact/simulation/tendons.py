@@ -3,6 +3,7 @@
 
 """Tendons of a scene as arrays of the kernels, and what a user reads of them."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from mb_contact.core.constraints.bilateral import FIRST, TENDONS_AT
 from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons
 from mb_contact.core.declare import allocate
 from mb_contact.core.tree.kinematics import body_poses
+from mb_contact.core.workspace import make_kinematics
 from mb_contact.model.model import Frame
 from mb_contact.types import (
     TENDON_CYLINDER,
@@ -25,7 +27,6 @@ from mb_contact.types import (
     TENDON_SPRING,
     WORLD,
 )
-
 
 STILL = Frame(WORLD, np.eye(3), np.zeros(3))  #: the link `world`
 
@@ -42,7 +43,7 @@ def tendon_row_kinds(tendon):
     """What the rows of a tendon do."""
     return [
         kind for kind, acts in (
-            (TENDON_SPRING, tendon.stiffness > 0.0 or tendon.damping > 0.0), (TENDON_LONGEST, tendon.longest is not None),
+            (TENDON_SPRING, max(tendon.stiffness, tendon.damping) > 0.0), (TENDON_LONGEST, tendon.longest is not None),
             (TENDON_SHORTEST, tendon.shortest is not None), (TENDON_RUBS, tendon.friction > 0.0),
             (TENDON_HELD, tendon.held_length is not None),
         ) if acts
@@ -74,14 +75,15 @@ def make_tendons(context):
 
     parts = [_element(context.world, element) for element in elements]
     kind, body, point, axes, size, side = zip(*parts) if parts else ((),) * 6
+    slack = np.array([math.inf if tendon.pulls_only else tendon.slack for tendon in entries], np.float64)
     sided = np.array([element.side is not None for element in elements], np.int64)
     arrays.tendon_rest[:], arrays.tendon_tension[:] = numbers("rest_length"), numbers("tension")
     tendons = allocate(
         Tendons, t=len(entries), e=len(elements), r=len(rows), p=tendon_parts(scene),
         first=np.cumsum([0, *(len(tendon.path) for tendon in entries)]).astype(np.int64),
         kind=np.array(kind, np.int64), body=np.array(body, np.int64), point=stacked(point, 3),
-        axes=stacked(axes, 3, 3), size=stacked(size), side=stacked(side, 3), sided=sided, stiffness=numbers("stiffness"),
-        damping=numbers("damping"), slack=numbers("slack"), shortest=numbers("shortest", -np.inf),
+        axes=stacked(axes, 3, 3), size=stacked(size), side=stacked(side, 3), sided=sided,
+        stiffness=numbers("stiffness"), damping=numbers("damping"), slack=slack, shortest=numbers("shortest", -np.inf),
         longest=numbers("longest", np.inf), friction=numbers("friction"), held=numbers("held_length", np.nan),
         rest=arrays.tendon_rest, tension=arrays.tendon_tension,
         row_of=np.array([t for t, _ in rows], np.int64), row_kind=np.array([kind for _, kind in rows], np.int64),
@@ -125,6 +127,41 @@ def _across(axis):
     return np.column_stack([x, np.cross(z, x), z])
 
 
+def _tensions(context):
+    """Forces (t,) with which tendons pulled in the last step [N]."""
+    t, last = context.tendons, context.last
+    pull = t.tension.copy()
+    if last is not None and len(t.row_of):
+        first = int(context.bilateral.info[FIRST] + context.bilateral.info[TENDONS_AT])
+        impulse = context.solution.r[first : first + len(t.row_of)]
+        np.add.at(pull, t.row_of, np.where(t.row_kind == TENDON_LONGEST, impulse, -impulse) / last.dt)
+    return pull
+
+
+def tendon_wrenches(context):
+    """(link, body, wrench (6,) about the body's origin, world axes) of the last step's tendons, but for joints' parts.
+
+    Those act within a joint, as efforts do.
+    """
+    entries, last, found = context.scene.tendons, context.last, []
+    if not entries or last is None:
+        return found
+    links = [element.link for tendon in entries for element in tendon.path]
+    filled = Tendons._fields[Tendons._fields.index("length") :]
+    t = context.tendons._replace(**{name: getattr(context.tendons, name).copy() for name in filled})
+    kin = make_kinematics(context.n, context.N, context.make_modal())
+    body_poses(context.tree, last.q, kin)
+    lay_tendons(t, context.tree, last.q, last.v, kin)
+    for i, pull in enumerate(_tensions(context)):
+        for s in range(int(t.first_part[i]), int(t.first_part[i + 1])):
+            force = -pull * t.weight[s] * t.direction[s]
+            ends = ((t.end_a[s], t.body_a[s], t.at_a[s], force), (t.end_b[s], t.body_b[s], t.at_b[s], -force))
+            for element, k, at, f in ends if t.joint[s] < 0 else ():
+                if k != WORLD:
+                    found.append((links[element], int(k), np.concatenate((np.cross(at - kin.p[k], f), f))))
+    return found
+
+
 class Pulling:
     """The part of a Simulator that reads tendons."""
 
@@ -149,11 +186,6 @@ class Pulling:
         >>> sim.tendons()["rope"].length, round(sim.tendons()["rope"].tension, 6)
         (0.5, 9.81)
         """
-        context, t = self.context, self.context.tendons
-        pull, last = t.tension.copy(), context.last
-        if last is not None and len(t.row_of):
-            first = int(context.bilateral.info[FIRST] + context.bilateral.info[TENDONS_AT])
-            impulse = context.solution.r[first : first + len(t.row_of)]
-            np.add.at(pull, t.row_of, np.where(t.row_kind == TENDON_LONGEST, impulse, -impulse) / last.dt)
-        states = zip(t.length.tolist(), t.rate.tolist(), pull.tolist())
+        t = self.context.tendons
+        states = zip(t.length.tolist(), t.rate.tolist(), _tensions(self.context).tolist())
         return dict(zip((tendon.name for tendon in self.scene.tendons), map(TendonState._make, states)))

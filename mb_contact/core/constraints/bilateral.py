@@ -46,7 +46,7 @@ def make_bilateral_work(n, m):
 
 @part
 def bilateral_rows(tree, kin, q, closures, tendons, rubbing, gears, dt, rate, first, rows, loop, bil):
-    """Rows of closures, tendons, friction of joints and threads ``rubbing``, and gears from ``first`` on, behind all others.
+    """Rows of closures, tendons, friction of joints and threads ``rubbing``, gears from ``first`` on, behind others.
 
     A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error; laws of tendons: ``tendon_laws``.
     """

@@ -7,7 +7,7 @@ A tendon is a list of elements.  Points on bodies are joined by straight parts; 
 sphere may stand, around which the path goes where it would cross it, or where it would pass it on the wrong side; a
 pulley begins a branch whose way counts by 1 / divisor; a joint adds its position times a coefficient.
 
-    L = sum of w |x_a - x_b| + w (arcs) + w c q,    dL/dt = sum of w d . (v_a - v_b) + w c q',    d = (x_a - x_b) / |..|.
+    L = sum of w |x_a - x_b| + w (arcs) + w c q,    dL/dt = sum of w d . (v_a - v_b) + w c q',    d along x_a - x_b.
 
 The path over a shape is a geodesic that leaves it along its tangents, so the arc has no part in dL/dt: a part ends at
 the point of the shape's body where it touches.  In the plane across a cylinder's axis, or through a sphere's centre and
@@ -77,6 +77,8 @@ class Tendons(NamedTuple):
     weight: Annotated[Reals, "p"]
     body_a: Annotated[Integers, "p"]  #: of straight parts
     body_b: Annotated[Integers, "p"]
+    end_a: Annotated[Integers, "p"]  #: elements of their ends
+    end_b: Annotated[Integers, "p"]
     at_a: Annotated[Reals, "p", 3]  #: ends, world [m]
     at_b: Annotated[Reals, "p", 3]
     direction: Annotated[Reals, "p", 3]  #: from b to a
@@ -130,22 +132,21 @@ def _place(tendons, e, kin):
 @kernel
 def _span(tendons, t, one, shape, other, weight, kin):
     """From one point to the next, around the shape between them if there is one."""
-    a, b = tendons.body[one], tendons.body[other]
     x, y = _place(tendons, one, kin), _place(tendons, other, kin)
     if shape >= 0:
         arc, u, w = _wrap(tendons, shape, x, y, kin)
         if arc >= 0.0:
-            c = tendons.body[shape]
-            _straight(tendons, t, a, x, c, u, weight, kin)
-            _straight(tendons, t, c, w, b, y, weight, kin)
+            _straight(tendons, t, one, x, shape, u, weight, kin)
+            _straight(tendons, t, shape, w, other, y, weight, kin)
             tendons.length[t] += weight * arc
             return
-    _straight(tendons, t, a, x, b, y, weight, kin)
+    _straight(tendons, t, one, x, other, y, weight, kin)
 
 
 @kernel
-def _straight(tendons, t, a, x, b, y, weight, kin):
-    """A straight part from x on body a to y on body b; of one body it is a length alone."""
+def _straight(tendons, t, one, x, other, y, weight, kin):
+    """A straight part from x, of element ``one``, to y, of another; of one body it is a length alone."""
+    a, b = tendons.body[one], tendons.body[other]
     apart = vector_sum(x, -1.0, y)
     length = np.sqrt(vector_dot(apart, apart))
     tendons.length[t] += weight * length
@@ -153,7 +154,7 @@ def _straight(tendons, t, a, x, b, y, weight, kin):
         return
     s, d = tendons.first_part[t + 1], vector_sum(ZERO, 1.0 / length, apart)
     tendons.joint[s], tendons.weight[s], tendons.span[s] = -1, weight, length
-    tendons.body_a[s], tendons.body_b[s] = a, b
+    tendons.body_a[s], tendons.body_b[s], tendons.end_a[s], tendons.end_b[s] = a, b, one, other
     put_vector(tendons.at_a, s, x)
     put_vector(tendons.at_b, s, y)
     put_vector(tendons.direction, s, d)

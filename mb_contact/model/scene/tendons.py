@@ -28,8 +28,8 @@ class PathElement:
         "Its place in the link's axes; of a shape its middle.", (0.0, 0.0, 0.0), unit="m", example="[0, 0, 0.02]"
     )
     shape: str | None = key(
-        "Around what the path goes between the points before and behind, where it would cross it; neither may be in it.",
-        None, choices=SHAPES, beside=("link", "radius"),
+        "Around what the path goes between the points before and behind, where it would cross it.", None,
+        choices=SHAPES, beside=("link", "radius"),
     )
     radius: float | None = key("Radius of the shape.", None, unit="m", above=0.0, example="0.01", beside=("shape",))
     axis: tuple[float, float, float] = key(
@@ -71,9 +71,9 @@ class Tendon:
         "Length from which on its spring pulls; by default that at the start.", None, unit="m", example="0.5"
     )
     slack: float = key(
-        "By how much it may be shorter than that without a force, `.inf` for a rope.", 0.0, unit="m", low=0.0,
-        example=".inf",
+        "By how much it may be shorter than that without a force.", 0.0, unit="m", low=0.0, example="0.02"
     )
+    pulls_only: bool = key("Whether its spring pulls alone, as a rope that may hang loose.", False)
     shortest: float | None = key("Least length.", None, unit="m", example="0.1")
     longest: float | None = key("Greatest length, of what cannot be stretched.", None, unit="m", example="0.6")
     friction: float = key("Coulomb friction along it.", 0.0, unit="N", low=0.0, example="0.5")
