@@ -3,6 +3,8 @@
 
 """Springs between points and tendons: frequencies, statics and motions in closed form, energy, forces of actuators."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from mb_contact.errors import InputError, SceneError
 m = mb.model
 P = m.PathElement
 G = 9.81
+DT = 1e-3  #: default time step
 TOP = P("world", (0.0, 0.0, 1.0))
 
 
@@ -83,14 +86,14 @@ def test_a_pendulum_on_a_rope(way):
         lengths.append(state.length)
     assert max(pulls) == pytest.approx(3.0 * G, rel=2e-3)
     assert np.ptp(lengths) < 1e-6 and step.certificate.residual < 1e-9
-    assert step.certificate.energy_balance == pytest.approx(0.0, abs=5e-3)
+    assert step.certificate.energy_balance == pytest.approx(0.0, abs=0.02)  # of 9.81 J; Euler's own
 
 
 @pytest.mark.parametrize("pulls_only", [False, True])
 def test_a_loose_rope_does_not_push(pulls_only):
     sim = world(ball(place=(0.0, 0.0, 0.5)), tendons=(rope(stiffness=1e4, rest_length=1.0, pulls_only=pulls_only),))
     sim.step()
-    assert sim.v[5] == pytest.approx(-G * sim.dt if pulls_only else -48.3, rel=1e-2)
+    assert sim.v[5] == pytest.approx(-G * DT if pulls_only else -(G + 5e3) * DT / 1.01, rel=1e-12)
     sim.step(steps=1500)
     assert (sim.tendons()["rope"].tension >= 0.0) or not pulls_only
 
@@ -100,7 +103,7 @@ def test_slack_is_a_range_without_a_force():
     for height, v in ((0.0, 0.0), (-0.2, 10.0), (0.2, -10.0)):
         sim = world(ball(place=(0.0, 0.0, height)), tendons=(spring,), gravity=(0.0,) * 3)
         sim.step()
-        assert sim.v[5] / sim.dt == pytest.approx(v, abs=2e-3)
+        assert sim.v[5] / DT == pytest.approx(v, abs=2e-3)
 
 
 @pytest.mark.parametrize("one, other", [(2.0, 1.0), (4.0, 1.0), (1.0, 3.0)])
@@ -128,7 +131,7 @@ def test_an_actuator_pulls_and_moves_the_rest_length():
     sim = world(tendons=(rope(tension=5.0), rope(name="servo", stiffness=0.0)))
     step = sim.step(steps=10)
     assert sim.v[5] == pytest.approx((5.0 - G) * 0.01, abs=1e-12)
-    assert sim.context.work.work_terms[WRENCHES] == pytest.approx(5.0 * sim.v[5] * sim.dt, rel=0.1)
+    assert sim.context.work.work_terms[WRENCHES] == pytest.approx(5.0 * sim.v[5] * DT, rel=0.1)
     assert abs(step.certificate.energy_balance) < 1e-3
     sim.set("tension", [G, 0.0])
     speed = sim.v[5]
@@ -151,12 +154,12 @@ def test_work_is_booked_by_kind():
     damped = world(tendons=(rope(damping=3.0),))
     damped.step(steps=100)
     terms, v = damped.context.work.work_terms, damped.v[5]
-    assert terms[DAMPING] == pytest.approx(-3.0 * v * v * damped.dt, rel=0.05) and terms[LOOPS] == 0.0
+    assert terms[DAMPING] == pytest.approx(-3.0 * v * v * DT, rel=0.05) and terms[LOOPS] == 0.0
     step = damped.step(steps=900)
     assert abs(step.certificate.energy_balance) < 5e-3 * abs(step.certificate.energy)
     caught = world(ball(place=(0.0, 0.0, 0.5)), tendons=(rope(longest=1.0),))
     worked = [caught.step() and caught.context.work.work_terms[LIMITS] for _ in range(400)]
-    assert min(worked) == pytest.approx(-G * 0.5, rel=0.05)  # all that it has fallen
+    assert sum(worked) == pytest.approx(-G * 0.5, rel=1e-3)  # all that it has fallen
     assert caught.tendons()["rope"].length == pytest.approx(1.0, abs=1e-9)
 
 
@@ -193,22 +196,18 @@ def test_a_drum_that_turns_is_not_dragged_by_a_tendon_on_it():
 def test_a_coupling_of_joints_and_a_spring_over_them():
     """Two hinges of a pendulum: q_1 + 2 q_2 held at 0.3, and a spring over both alone."""
     scene = mb.pendulum(2).scene()
-    names = mb.Simulator(scene).joint_names
+    names = mb.Simulator(scene).world.joint_names
     path = tuple(P(joint=name, coefficient=c) for name, c in zip(names, (1.0, 2.0)))
-    held = mb.Simulator(mb.Scene(**_fields(scene), tendons=(m.Tendon("sum", path, held_length=0.3),)))
-    step = held.step(steps=400)
+    held = mb.Simulator(replace(scene, tendons=(m.Tendon("sum", path, held_length=0.3),)))
+    step = held.step(steps=1000)  # the error goes by 1 rad/s at most
     assert held.q @ (1.0, 2.0) == pytest.approx(0.3, abs=1e-6) and step.certificate.residual < 1e-9
     spring = m.Tendon("sum", path, stiffness=5.0, damping=50.0, rest_length=0.0)
-    loose = mb.Simulator(mb.Scene(**_fields(scene), tendons=(spring,)))
+    loose = mb.Simulator(replace(scene, tendons=(spring,)))
     loose.step(steps=20000)
     pull = loose.tendons()["sum"].tension
     weight = mb.Simulator(scene)
     weight.set_state(loose.q, [0.0, 0.0])
     np.testing.assert_allclose(weight.bias_forces(), -pull * np.array([1.0, 2.0]), atol=1e-3)
-
-
-def _fields(scene):
-    return {"models": scene.models, "gravity": scene.gravity, "time_step": scene.time_step}
 
 
 def test_worlds_have_tensions_of_their_own():
