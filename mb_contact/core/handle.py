@@ -90,7 +90,7 @@ class StepArrays(NamedTuple):
     kept: Contacts  #: contacts of what sleeps
     pads: Pads
     belts: Belts
-    tendons: object  #: constraints.tendon_path.Tendons
+    tendons: object  #: constraints.tendon_path.TendonsHandle
     need: object  #: step.by_need.Need
     flow: object  #: integrate.flow.FlowArraysHandle
     ends: object  #: integrate.kept_contacts.PosesArraysHandle: poses and contacts where a flow ends

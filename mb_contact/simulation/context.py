@@ -10,6 +10,7 @@ from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.workspace import Motion
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, TENDONS_AT, make_bilateral_work
+from mb_contact.core.constraints.tendon_path import make_tendons_handle
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.integrate.kept_contacts import PosesArrays, make_poses_handle
@@ -311,6 +312,7 @@ class StepContext:
         own = {
             "sol": self.solution, "system": make_system_handle(self.system),
             "closures": self.closures, "gears": moving.gears, "bil": self.bilateral,
+            "tendons": make_tendons_handle(self.tendons),
         }  # fmt: skip
         named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}
         self.handle = make_step_handle(StepArrays(**own, **named))

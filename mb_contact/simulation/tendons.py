@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import FIRST, TENDONS_AT
-from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons
+from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons, make_tendons_handle
 from mb_contact.core.declare import allocate
 from mb_contact.core.tree.kinematics import body_poses
 from mb_contact.core.workspace import make_kinematics
@@ -91,7 +91,7 @@ def make_tendons(context):
     at_start = [t for t, tendon in enumerate(entries) if tendon.rest_length is None]
     if at_start:
         body_poses(context.tree, context.q, context.kin)
-        lay_tendons(tendons, context.tree, context.q, context.v, context.kin)
+        lay_tendons(make_tendons_handle(tendons), context.tree, context.q, context.v, context.kin)
         tendons.rest[at_start] = tendons.length[at_start]
     return tendons
 
@@ -151,7 +151,7 @@ def tendon_wrenches(context):
     t = context.tendons._replace(**{name: getattr(context.tendons, name).copy() for name in filled})
     kin = make_kinematics(context.n, context.N, context.make_modal())
     body_poses(context.tree, last.q, kin)
-    lay_tendons(t, context.tree, last.q, last.v, kin)
+    lay_tendons(make_tendons_handle(t), context.tree, last.q, last.v, kin)
     for i, pull in enumerate(_tensions(context)):
         for s in range(int(t.first_part[i]), int(t.first_part[i + 1])):
             force = -pull * t.weight[s] * t.direction[s]

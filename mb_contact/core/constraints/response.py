@@ -20,7 +20,7 @@ from mb_contact.core.constraints.bilateral import COUNT, PARTNERS, BilateralWork
 from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
-from mb_contact.core.constraints.tendon_path import Tendons, no_tendons
+from mb_contact.core.constraints.tendon_path import no_tendons
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import impulse_response
@@ -35,7 +35,7 @@ class ResponseArrays(NamedTuple):
     kin: Kinematics
     art: Articulated  #: at the present coordinates
     closures: Closures
-    tendons: Tendons  #: none
+    tendons: object  #: TendonsHandle of none
     rubbing: Integers  #: (f,), bodies whose joint has friction: a row each, between those of closures and gears
     gears: Gears
     rows: Rows

@@ -23,6 +23,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.tree.spatial import (
@@ -85,10 +86,13 @@ class Tendons(NamedTuple):
     span: Annotated[Reals, "p"]  #: length [m]
 
 
+TendonsHandleType, TendonsHandle, make_tendons_handle = handle(Tendons)
+
+
 @functools.cache
 def no_tendons():
-    """Tendons of a scene without any."""
-    return allocate(Tendons, t=0, e=0, r=0, p=0)
+    """The handle of a scene's tendons that has none."""
+    return make_tendons_handle(allocate(Tendons, t=0, e=0, r=0, p=0))
 
 
 @on_demand(NOTHING)

@@ -29,7 +29,7 @@ from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_energy
 from mb_contact.core.constraints.tendon import tendon_energy
-from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons, no_tendons
+from mb_contact.core.constraints.tendon_path import lay_tendons, no_tendons
 from mb_contact.core.jit import REAL, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import TIGHT, Goal, solve_island
@@ -58,7 +58,7 @@ class ClosingWork(NamedTuple):
     r: np.ndarray  #: (m + gears,)
     dq: np.ndarray  #: (N,)
     nobody: np.ndarray  #: int64 (0,), joints with friction: none of them keeps a loop from closing
-    none: Tendons  #: likewise
+    none: object  #: TendonsHandle of no tendons, likewise
 
 
 def make_closing_work(n, N, m, gears, pieces, place):

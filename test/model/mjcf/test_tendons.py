@@ -132,7 +132,8 @@ def test_springs_limits_actuators_and_couplings_are_told(tmp_path):
     assert (tendons["servo"].stiffness, tendons["servo"].damping, tendons["servo"].rest_length) == (50.0, 1.0, 0.0)
     text = "\n".join(peer.imported.left_out)
     for words in ("'pull': its control u is here the tension -3 u",
-                  "'servo': its control u is here the rest length 1 u", "'muscle': its gain or bias", "'curved': its polynomial is not linear"):  # fmt: skip
+                  "'servo': its control u is here the rest length 1 u", "'muscle': its gain or bias",
+                  "'curved': its polynomial is not linear"):  # fmt: skip
         assert words in text, words
 
 
