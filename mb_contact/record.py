@@ -19,7 +19,8 @@ from mb_contact.errors import InputError
 #: sizes of a simulation that has nothing of a kind
 NONE = dict.fromkeys(
     ("nq", "N", "m", "g", "s", "trees", "links", "gears", "driven", "closures", "surfaces", "surface_q", "surface_v",
-     "stops", "one", "own", "sleeping_q", "sleeping_v", "sleeping_n", "welds", "pads", "belts", "elastic"), 0,
+     "stops", "one", "own", "sleeping_q", "sleeping_v", "sleeping_n", "welds", "pads", "belts", "elastic",
+     "tendons"), 0,
 )  # fmt: skip
 
 FIELDS = StateArrays._fields + ContactState._fields

@@ -73,6 +73,10 @@ CLOSURE_SCREW = 5
 CLOSURE_NAMES = ("weld", "axis", "point", "distance", "planar", "screw")
 CLOSURE_ROWS = (6, 5, 3, 1, 3, 5)
 
+# --- tendons (core/constraints/tendon_path.py, tendon.py) -------------------------------------------
+TENDON_POINT, TENDON_SPHERE, TENDON_CYLINDER, TENDON_PULLEY, TENDON_JOINT = range(5)  #: elements of a path
+TENDON_SPRING, TENDON_LONGEST, TENDON_SHORTEST, TENDON_RUBS, TENDON_HELD = range(5)  #: what a row does
+
 WORLD = -1  #: the inertial frame, as a body index
 
 # --- status codes of kernels --------------------------------------------------------------

@@ -92,6 +92,7 @@ class StepArrays(NamedTuple):
     pads: Pads
     belts: Belts
     soft: Soft
+    tendons: object  #: constraints.tendon_path.TendonsHandle
     need: object  #: step.by_need.Need
     flow: object  #: integrate.flow.FlowArraysHandle
     ends: object  #: integrate.kept_contacts.PosesArraysHandle: poses and contacts where a flow ends

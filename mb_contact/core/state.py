@@ -55,6 +55,8 @@ class StateArrays(NamedTuple):
     pad_on: Annotated[Reals, "pads"]  #: factor on the force of suction cups and magnets
     belt_speed: Annotated[Reals, "belts"]  #: factor on the velocity of moving surfaces
     elastic: Annotated[Reals, "elastic"]  #: energy in contacts of soft materials, of a scene that has some [J]
+    tendon_rest: Annotated[Reals, "tendons"]  #: length from which on the springs of tendons pull [m]
+    tendon_tension: Annotated[Reals, "tendons"]  #: commanded [N]
     sleepers: Annotated[Integers, "2 * s"]  #: trees that sleep; 1 where all do, and did in the whole last step
     sleep_state: Annotated[Integers, "trees"]  #: awake, drowsy or asleep: 0, 1, 2; as what follows, of ``sleep: true``
     sleep_group: Annotated[Integers, "trees"]  #: tree after which an island is called

@@ -231,6 +231,7 @@ def refuse_step(context):
         (c.surfaces is not None, "surface contacts"), (c.sleep.count.any(), "sleeping bodies"),
         (scene.adhesion_pads, "adhesion pads"), (scene.moving_surfaces, "moving surfaces"),
         (c.is_soft, "soft materials"),
+        (scene.tendons, "tendons"),
     ):  # fmt: skip
         if has:
             raise InputError(f"no derivative of a scene with {what}; leave them out")

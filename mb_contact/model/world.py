@@ -318,6 +318,14 @@ class WorldBuilder(RobotParts):
         wanted += [(f"contact_wrench_links[{i}]", name) for i, name in enumerate(scene.contact_wrench_links)]
         for key in ("adhesion_pads", "moving_surfaces"):
             wanted += [(f"{key}[{i}].link", entry.link) for i, entry in enumerate(getattr(scene, key))]
+        for i, tendon in enumerate(scene.tendons):
+            for j, element in enumerate(tendon.path):
+                key = f"tendons[{i}].path[{j}]"
+                wanted += [(f"{key}.link", element.link)] if element.link not in (None, "world") else []
+                scene.refuse_if(
+                    element.joint is not None and element.joint not in self.joint_names, f"{key}.joint",
+                    f"no scalar joint is called '{element.joint}'; joints: {', '.join(self.joint_names)}",
+                )
         for i, pair in enumerate(scene.collision_filters.disable):
             wanted += [(f"collision_filters.disable[{i}]", name) for name in pair]
         for key, name in wanted:

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics and services of what attaches and conveys: pads, moving surfaces, welds that come on and off.
+"""Topics and services of what attaches, conveys and pulls: pads, moving surfaces, tendons, welds that come on and off.
 
 ``handles`` lists them once; the inputs subscribe to the topics, and ``services/handling.py`` serves the others.
 """
@@ -33,6 +33,9 @@ def handles(scene: Any) -> list[Handle]:
                   for end, kind in (("on", BOOL), ("switch", ""))]  # fmt: skip
     for surface in getattr(scene, "moving_surfaces", ()):
         found.append(Handle(f"surfaces/{sanitise(surface.name)}/speed", NUMBER, partial(_drive, surface.name)))
+    for tendon in getattr(scene, "tendons", ()):
+        found += [Handle(f"tendons/{sanitise(tendon.name)}/{end}", NUMBER, partial(_pull, tendon.name, end))
+                  for end in ("tension", "rest_length")]  # fmt: skip
     welds = [closure for closure in getattr(scene, "loop_closures", ()) if closure.switched]
     for weld in welds:
         name = weld.name or f"{weld.link_a}_{weld.link_b}"
@@ -61,6 +64,10 @@ def _switch(name, message):
 
 def _drive(name, message):
     return "value", {"name": "surface_speed", "values": float(message.data), "of": [name]}
+
+
+def _pull(name, what, message):
+    return "value", {"name": what, "values": float(message.data), "of": [name]}
 
 
 def _hold(name, body, link, on, message):

@@ -9,7 +9,8 @@ from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_n
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.workspace import Motion
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, TENDONS_AT, make_bilateral_work
+from mb_contact.core.constraints.tendon_path import make_tendons_handle
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.integrate.kept_contacts import PosesArrays, make_poses_handle
@@ -30,6 +31,7 @@ from mb_contact.simulation.handling import make_belts, make_pads
 from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.stepping.integrators import make_scene_flow
+from mb_contact.simulation.tendons import make_tendons, tendon_parts, tendon_rows
 from mb_contact.simulation.wrenches import ExternalWrenches, moving_links
 from mb_contact.types import (
     ASK_ON_WAY,
@@ -117,7 +119,8 @@ class StepContext:
             tree = tree._replace(root=merged_roots(tree, self.parts))
         self._layout = _islands.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         forces = (hinges.damping + hinges.armature > 0.0).sum() + (hinges.friction > 0.0).sum()
-        self._bilateral = self.couplings.rows + len(joints.rubbing) + int(forces)
+        self._tendon_rows = len(tendon_rows(scene))
+        self._bilateral = self.couplings.rows + self._tendon_rows + len(joints.rubbing) + int(forces)
         self.layout = self._lay_out(surfaces)
         self.state, self.contact_state = np.zeros(self.layout.fixed.size), np.zeros(0)
         self.arrays = arrays = self.layout.fixed.arrays(self.state)
@@ -145,7 +148,7 @@ class StepContext:
             self.motions = DrivenMotions(self)
         #: Attachments of a scene whose welds come on and off, or None
         self.attachments = Attachments(self) if self._switched() else None
-        self.pads, self.belts = make_pads(self), make_belts(self)
+        self.pads, self.belts, self.tendons = make_pads(self), make_belts(self), make_tendons(self)
         self.is_soft = bool(arrays.elastic.size)  #: whether materials of the scene give way
         self.sleepers = Sleepers(self, self._layout[0])
         self.sleep = self.sleepers.arrays
@@ -169,7 +172,8 @@ class StepContext:
         sizes = {"nq": len(world.q0), "N": self.N, "m": self._bilateral, "closures": len(couplings.closures.kind),
                  "g": len(world.geoms.kind), "links": len(moving_links(world)),
                  "welds": welds, "driven": welds, "pads": len(scene.adhesion_pads),
-                 "belts": len(scene.moving_surfaces), "elastic": min(1, len(world.geoms.soft.law))}  # fmt: skip
+                 "belts": len(scene.moving_surfaces), "elastic": min(1, len(world.geoms.soft.law)),
+                 "tendons": len(scene.tendons)}  # fmt: skip
         if scene.motions:
             sizes |= {"gears": len(couplings.gears.ratio), "driven": sizes["closures"]}
         if trees:
@@ -183,7 +187,7 @@ class StepContext:
     @property
     def applied(self):
         """Where external wrenches (n, 6) of the user go."""
-        return self.pads.applied if len(self.pads.body) else self.work.external
+        return self.pads.applied if len(self.pads.applied) else self.work.external
 
     @property
     def dt(self):
@@ -234,9 +238,13 @@ class StepContext:
         return accept(self.handle, self.integrator.lag, *start, impacts)
 
     def loop_impulses(self):
-        """Impulses (loops', friction's and gears' rows,) of the solved problem [N s, N m s], a view."""
-        first = int(self.bilateral.info[FIRST])
-        return self.solution.r[first : first + self.couplings.rows + len(self.joints.rubbing)]
+        """Impulses (loops', friction's and gears' rows,) of the solved problem [N s, N m s]."""
+        first, more = int(self.bilateral.info[FIRST]), self._tendon_rows
+        rows = self.solution.r[first : first + self.couplings.rows + len(self.joints.rubbing) + more]
+        if not more:
+            return rows
+        at = int(self.bilateral.info[TENDONS_AT])
+        return np.delete(rows, slice(at, at + more))
 
     def held_joints(self):
         """Whether friction held each joint that has it (f,) in the last step: its impulse was below its bound."""
@@ -265,8 +273,9 @@ class StepContext:
         sides = 4 if np.isfinite(self.joints.velocity_limit).any() else 2
         scalars = sides * int((self.tree.nv == 1).sum()) + 2 * len(self.hinges.body)  # limits of scalar joints
         bilateral, gears = self._bilateral, len(couplings.gears.ratio)
+        partners = gears + tendon_parts(self.scene)
         rows_a_contact = 3 + int((surfaces.torsional > 0.0).any()) + 2 * int((surfaces.rolling > 0.0).any())
-        rows, blocks = rows_a_contact * capacity + scalars + bilateral + gears, capacity + scalars
+        rows, blocks = rows_a_contact * capacity + scalars + bilateral + partners, capacity + scalars
         self.capacity = capacity
         self.contacts = make_contacts(capacity)
         self.rows = _workspace.make_rows(self.n, rows)
@@ -310,6 +319,7 @@ class StepContext:
         own = {
             "sol": self.solution, "system": make_system_handle(self.system),
             "closures": self.closures, "gears": moving.gears, "bil": self.bilateral,
+            "tendons": make_tendons_handle(self.tendons),
         }  # fmt: skip
         named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}
         self.handle = make_step_handle(StepArrays(**own, **named))

@@ -51,7 +51,8 @@ def make_pads(context):
         forces += [pad.greatest / len(pad.points)] * len(pad.points)
         knots += pad.knots
     return allocate(
-        Pads, pads=len(entries), spots=len(points), knots=len(knots), pulled=context.n if entries else 0, on=on,
+        Pads, pads=len(entries), spots=len(points), knots=len(knots), on=on,
+        pulled=context.n if entries or scene.tendons else 0,
         body=np.array([frames[pad.link].body for pad in entries], np.int64), axis=np.array(axes).reshape(-1, 3),
         first=np.cumsum([0, *(len(pad.points) for pad in entries)]).astype(np.int64),
         first_knot=np.cumsum([0, *(len(pad.knots) for pad in entries)]).astype(np.int64),

@@ -26,11 +26,12 @@ from mb_contact.simulation.sensors.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.sensors.sensors import Sensing
 from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
+from mb_contact.simulation.tendons import Pulling, tendon_wrenches
 from mb_contact.simulation.values import Values
 from mb_contact.simulation.warned import Warned
 
 
-class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handling, Values):
+class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handling, Pulling, Values):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
@@ -329,7 +330,7 @@ class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handli
         loops = LoopForces(context.rows, int(context.bilateral.info[FIRST]), impulses, context.memory.released)
         if context.attachments is not None:
             monitor.follow(context.attachments)
-        external = [*context.wrenches.applied, *pad_wrenches(context)]
+        external = [*context.wrenches.applied, *pad_wrenches(context), *tendon_wrenches(context)]
         return monitor.wrench(joint, context.work.geom_impulse, external, loops)
 
     def operational_space(self, frames: str | Sequence[str], constraints: str = "loops") -> OperationalSpace:

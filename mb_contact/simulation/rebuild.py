@@ -10,6 +10,7 @@ import numpy as np
 from mb_contact.core.handle import BUDGET, TOLERANCE
 from mb_contact.simulation.context import SERVO_ARRAYS
 from mb_contact.simulation.state import NUMBERS
+from mb_contact.simulation.values import PARTS
 from mb_contact.types import JOINT_NQ
 
 
@@ -67,7 +68,7 @@ def carry_over(old, new):
     for name in NUMBERS:
         setattr(new, name, getattr(old, name))
     target.wrenches.carry_over(source.wrenches)
-    for key, name in (("adhesion_pads", "pad_on"), ("moving_surfaces", "belt_speed")):
+    for key, name in PARTS.values():
         named = [[entry.name for entry in getattr(context.scene, key)] for context in (source, target)]
         for i, j in rows_of(*named):
             getattr(target.arrays, name)[j] = getattr(source.arrays, name)[i]

@@ -18,10 +18,15 @@ from mb_contact.types import RIGID
 RANGES = {
     "mass": (1.0 / LARGEST, LARGEST), "friction": (0.0, LARGEST), "restitution": (0.0, 1.0), "damping": (0.0, LARGEST),
     "stiffness": (1.0 / LARGEST, LARGEST), "adhesion": (0.0, 1.0), "surface_speed": (-LARGEST, LARGEST),
+    "tension": (-LARGEST, LARGEST), "rest_length": (-LARGEST, LARGEST),
+}  # fmt: skip
+#: value -> the scene's entries that have it, the array of the state
+PARTS = {
+    "adhesion": ("adhesion_pads", "pad_on"), "surface_speed": ("moving_surfaces", "belt_speed"),
+    "tension": ("tendons", "tendon_tension"), "rest_length": ("tendons", "tendon_rest"),
 }  # fmt: skip
 
 PAIRS = ("friction", "restitution", "stiffness")  #: values of pairs of links
-STATE = ("adhesion", "surface_speed")  #: values that are part of the state
 
 
 class Values:
@@ -45,10 +50,10 @@ class Values:
             ``stiffness`` of pairs that give way, in the unit of their softness [N/m, N/m^3; of Hertz' law N/m^1.5];
             ``damping`` of joints [N m s/rad, N s/m]; ``adhesion``, the factor from 0 to 1 on the force of suction cups
             and magnets, 0 switches them off; ``surface_speed``, the factor on the velocity of moving surfaces;
-            ``gravity`` (3,) [m/s^2].
+            ``tension`` of tendons [N] and their ``rest_length`` [m]; ``gravity`` (3,) [m/s^2].
         values : array_like (of,) or float
         of : sequence, optional
-            Names of bodies, joints, pads or surfaces, pairs of names of links; all if left out.
+            Names of bodies, joints, pads, surfaces or tendons, pairs of names of links; all if left out.
 
         Raises
         ------
@@ -100,9 +105,8 @@ class Values:
             return world.tree.mass, {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
         if name == "damping":
             return world.tree.damping, {joint: [int(v)] for joint, v in zip(world.joint_names, world.joint_v)}
-        entries = self.scene.adhesion_pads if name == "adhesion" else self.scene.moving_surfaces
-        array = arrays.pad_on if name == "adhesion" else arrays.belt_speed
-        return array, {entry.name: [i] for i, entry in enumerate(entries)}
+        entries, array = PARTS[name]
+        return getattr(arrays, array), {entry.name: [i] for i, entry in enumerate(getattr(self.scene, entries))}
 
     def _write(self, name, array, places, number):
         if name == "mass":
@@ -140,7 +144,7 @@ class Values:
 def set_again(simulator: Any, changed: dict[tuple[str, Any], float]) -> None:
     """Set the values, by their names and what they are of, that another simulator was given; but for what is gone."""
     for (name, key), number in changed.items():
-        if name not in STATE:
+        if name not in PARTS:
             with suppress(InputError):
                 simulator.set(name, [number], of=[key])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, TENDONS
 from mb_contact.core.handle import DRIFT_RATE
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
@@ -52,7 +52,7 @@ class ClosureStep(ContactStep):
     def _drop_product(self):
         """Of the closures' rows leave ``gamma c / dt``."""
         context, info = self.context, self.context.bilateral.info
-        count = int(info[COUNT] - info[GEARS] - info[HINGES]) - len(context.joints.rubbing)
+        count = int(info[COUNT] - info[GEARS] - info[HINGES] - info[TENDONS]) - len(context.joints.rubbing)
         rows = slice(int(info[FIRST]), int(info[FIRST]) + count)
         offset = context.drift[DRIFT_RATE] * context.loop.error[:count] / context.dt
         context.solution.q[rows] += offset - context.rows.offset[rows]

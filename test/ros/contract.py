@@ -51,6 +51,8 @@ TOPICS = (
     Topic("in", "/cell/external_wrench/box", WRENCH),
     Topic("in", "/cell/adhesion/cup/on", "std_msgs/msg/Bool"),
     Topic("in", "/cell/surfaces/belt/speed", "std_msgs/msg/Float64"),
+    Topic("in", "/cell/tendons/cord/tension", "std_msgs/msg/Float64"),
+    Topic("in", "/cell/tendons/cord/rest_length", "std_msgs/msg/Float64"),
     Topic("in", "/cell/attachments/grip/attach", "std_msgs/msg/Empty"),
     Topic("in", "/cell/attachments/grip/detach", "std_msgs/msg/Empty"),
     Topic("in", "/cell/attach", "std_msgs/msg/String"),
@@ -198,6 +200,8 @@ adhesion_pads:
   - {name: cup, link: box, force: 1.0, on: false}
 moving_surfaces:
   - {name: belt, link: ground, linear: [1.0, 0.0, 0.0], speed: 0.0}
+tendons:
+  - {name: cord, path: [{link: box}, {link: world}]}
 loop_closures:
   - {name: grip, kind: weld, link_a: box, link_b: world, attached: false}
 sensors:

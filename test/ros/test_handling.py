@@ -25,6 +25,7 @@ def sim():
         adhesion_pads=(m.AdhesionPad("cup", "ground", force=9.81, on=False),),
         moving_surfaces=(m.MovingSurface("belt", "ground", linear=(1.0, 0.0, 0.0), speed=0.0),),
         loop_closures=(m.Closure("weld", "box", "hand", name="grip", attached=False),),
+        tendons=(m.Tendon("cord", (m.PathElement("hand"), m.PathElement("box")), stiffness=0.01),),
     ))  # fmt: skip
 
 
@@ -32,6 +33,8 @@ def sim():
     ("adhesion/cup/on", {"data": True}, lambda sim: sim.holds()["cup"].link == "box"),
     ("adhesion/cup/switch", {"data": True}, lambda sim: sim.holds()["cup"].force == 9.81),
     ("surfaces/belt/speed", {"data": 0.5}, lambda sim: sim.v[3] > 0.0 and sim.surface_speeds() == {"belt": 0.5}),
+    ("tendons/cord/tension", {"data": 5.0}, lambda sim: sim.tendons()["cord"].tension == pytest.approx(5.0, abs=1e-6)),
+    ("tendons/cord/rest_length", {"data": 0.1}, lambda sim: sim.tendons()["cord"].tension > 1e-3),
     ("attachments/grip/attach", {}, lambda sim: sim.attachments()["grip"].attached),
     ("attachments/grip/hold", {"data": True}, lambda sim: sim.attachments()["grip"].attached),
     ("attachments/grip/detach", {}, lambda sim: not sim.attachments()["grip"].attached),

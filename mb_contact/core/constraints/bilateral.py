@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows behind those of contacts and limits: loop closures, friction of joints, gears (``gear.py``)."""
+"""Rows behind those of contacts and limits: loop closures, tendons, friction of joints, gears (``gear.py``)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows, thread_row
 from mb_contact.core.constraints.rows import joint_row
+from mb_contact.core.constraints.tendon import tendon_rows
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.frames import velocity_products
@@ -20,6 +21,9 @@ FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the numb
 COUNT = 1  # bilateral rows
 GEARS = 2  # of them, the last ones, couplings of two joints; behind all rows stands a partner row for each
 HINGES = 3  # of them, the last ones of a world in body coordinates, which has no gears: forces in hinges (``hinge.py``)
+TENDONS_AT = 4  # where among them rows of tendons begin, and how many these are
+TENDONS = 5
+PARTNERS = 6  # partner rows behind all rows: of gears, then of tendons
 VELOCITY = 0  # entries of BilateralWork.residuals: worst scaled residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
 SPEED = 2  # worst velocity residual [m/s, rad/s]
@@ -28,10 +32,11 @@ SPEED = 2  # worst velocity residual [m/s, rad/s]
 class BilateralWork(NamedTuple):
     """m bilateral rows among R."""
 
-    ratio: Annotated[Reals, "m"]  #: weight of a gear row's partner
+    ratio: Annotated[Reals, "m"]  #: minus the weight of partner rows: of a gear its ratio
+    terms: Annotated[Integers, "m", 2]  #: partner rows of each row of a tendon: the first, and that behind the last
     V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
     residuals: Annotated[Reals, 3]
-    info: Annotated[Integers, 4]
+    info: Annotated[Integers, 7]
 
 
 def make_bilateral_work(n, m):
@@ -40,15 +45,23 @@ def make_bilateral_work(n, m):
 
 
 @part
-def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows, loop, bil):
-    """Rows of closures, friction of joints and threads ``rubbing``, and gears from row ``first`` on, behind all others.
+def bilateral_rows(tree, kin, q, closures, tendons, rubbing, gears, dt, rate, first, rows, loop, bil):
+    """Rows of closures, tendons, friction of joints and threads ``rubbing``, gears from ``first`` on, behind others.
 
-    A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error.
+    A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error; laws of tendons: ``tendon_laws``.
     """
     row = first
     if closures.kind.shape[0] > 0:
         velocity_products(tree, kin, loop.alpha)
         row = closure_rows(closures, kin, dt, rate, first, rows, loop)
+    more = tendons.row_of.shape[0]
+    bil.info[TENDONS_AT], bil.info[TENDONS], bil.info[PARTNERS] = row - first, more, gears.ratio.shape[0]
+    if more > 0:
+        velocity_products(tree, kin, loop.alpha)
+        behind = row + more + rubbing.shape[0] + 2 * gears.ratio.shape[0]
+        ratio = bil.ratio[row - first :]
+        bil.info[PARTNERS] += tendon_rows(tendons, tree, kin, loop.alpha, row, behind, rows, ratio, bil.terms)
+        row += more
     for f in range(rubbing.shape[0]):
         if rubbing[f] >= 0:
             _joint(tree, kin, rubbing[f], rows, row)

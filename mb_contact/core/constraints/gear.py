@@ -1,54 +1,71 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gears: couplings of two joints, each a row of joint a with a partner row of joint b behind all others.
+"""Rows of several parts: gears, couplings of two joints, and tendons, whose paths have many (``tendon.py``).
 
-A coupling acts on up to four bodies, a row on two; whoever works on rows combines the two.
+Such a row is that of its first part, with partner rows of the others behind all rows: one of joint b for each gear, one
+for each further part of a tendon.  A coupling acts on more than two bodies, a row on two; whoever works on rows
+combines them.
 """
 
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, PARTNERS, TENDONS, TENDONS_AT
 from mb_contact.core.jit import part, sweep
 
 
 @sweep
-def gear_partner(bil, row):
-    """Partner row of a gear's row, and its weight; (-1, 0) of any other row."""
+def partners(bil, row):
+    """(First partner row, that behind the last, their weight) of a row; none, (0, 0, 0), of most rows."""
     i, info = row - bil.info[FIRST], bil.info
-    if i < info[COUNT] - info[GEARS] or i >= info[COUNT]:
-        return -1, 0.0
-    return row + info[GEARS], -bil.ratio[i]
+    if info[COUNT] - info[GEARS] <= i < info[COUNT]:
+        return row + info[GEARS], row + info[GEARS] + 1, -bil.ratio[i]
+    k = i - info[TENDONS_AT]
+    if 0 <= k < info[TENDONS]:
+        return bil.terms[k, 0], bil.terms[k, 1], -bil.ratio[i]
+    return 0, 0, 0.0
+
+
+@sweep
+def _combined(info, c):
+    """Row of the combined one with number c: tendons', then gears'."""
+    if c < info[TENDONS]:
+        return info[FIRST] + info[TENDONS_AT] + c
+    return info[FIRST] + info[COUNT] - info[GEARS] + c - info[TENDONS]
 
 
 @part
 def combine_gears(W, bil):
-    """Rows and columns of gears: those of joint a minus the ratio times those of its partner row, joint b."""
+    """Rows and columns of combined rows: those of their first parts and the weighted ones of their partners."""
     info = bil.info
-    last = info[FIRST] + info[COUNT]
-    for g in range(info[GEARS]):
-        i = last - info[GEARS] + g
-        j = last + g
-        ratio = bil.ratio[i - info[FIRST]]
-        for s in range(last + info[GEARS]):
-            W[i, s] -= ratio * W[j, s]
-        for s in range(last + info[GEARS]):
-            W[s, i] -= ratio * W[s, j]
+    n_rows = info[FIRST] + info[COUNT] + info[PARTNERS]
+    for c in range(info[TENDONS] + info[GEARS]):
+        i = _combined(info, c)
+        start, end, weight = partners(bil, i)
+        for j in range(start, end):
+            for s in range(n_rows):
+                W[i, s] += weight * W[j, s]
+            for s in range(n_rows):
+                W[s, i] += weight * W[s, j]
 
 
 @part
 def combine_velocities(u, bil):
-    """Velocities of the gear rows from those of the two joints."""
-    info = bil.info
-    last = info[FIRST] + info[COUNT]
-    for g in range(info[GEARS]):
-        i = last - info[GEARS] + g
-        u[i] -= bil.ratio[i - info[FIRST]] * u[last + g]
+    """Velocities of the combined rows from those of their parts."""
+    for c in range(bil.info[TENDONS] + bil.info[GEARS]):
+        i = _combined(bil.info, c)
+        start, end, weight = partners(bil, i)
+        for j in range(start, end):
+            u[i] += weight * u[j]
 
 
 @part
 def partner_impulses(r, bil):
     """Impulses of the partner rows: a gear's impulse p turns joint a by p and joint b by -ratio p."""
     info = bil.info
-    last = info[FIRST] + info[COUNT]
-    for g in range(info[GEARS]):
-        i = last - info[GEARS] + g
-        r[last + g] = -bil.ratio[i - info[FIRST]] * r[i]
+    first = info[FIRST] + info[COUNT]
+    for j in range(first, first + info[PARTNERS]):
+        r[j] = 0.0
+    for c in range(info[TENDONS] + info[GEARS]):
+        i = _combined(info, c)
+        start, end, weight = partners(bil, i)
+        for j in range(start, end):
+            r[j] += weight * r[i]

@@ -16,10 +16,11 @@ import numpy as np
 
 from mb_contact.compile.handles import handle
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.bilateral import COUNT, GEARS, BilateralWork, bilateral_rows, make_bilateral_work
+from mb_contact.core.constraints.bilateral import COUNT, PARTNERS, BilateralWork, bilateral_rows, make_bilateral_work
 from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.constraints.tendon_path import no_tendons
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import impulse_response
@@ -34,6 +35,7 @@ class ResponseArrays(NamedTuple):
     kin: Kinematics
     art: Articulated  #: at the present coordinates
     closures: Closures
+    tendons: object  #: TendonsHandle of none
     rubbing: Integers  #: (f,), bodies whose joint has friction: a row each, between those of closures and gears
     gears: Gears
     rows: Rows
@@ -58,16 +60,16 @@ def make_response_arrays(tree, kin, art, closures, rubbing, gears, m):
     return allocate(
         ResponseArrays, n=n, N=N, m=m, r=np.zeros(m + g), u=np.zeros(m + g), tree=tree, kin=kin, art=art,
         closures=closures, rubbing=rubbing, gears=gears, rows=make_rows(n, m + g), loop=make_loop_work(n, m),
-        bil=make_bilateral_work(n, m),
+        bil=make_bilateral_work(n, m), tendons=no_tendons(),
     )  # fmt: skip
 
 
 @kernel
 def constraint_response(c, q):
     """``response``, ``compliance`` and ``bias`` at coordinates q and the velocities held in ``kin``."""
-    bilateral_rows(c.tree, c.kin, q, c.closures, c.rubbing, c.gears, 1.0, 0.0, 0, c.rows, c.loop, c.bil)
+    bilateral_rows(c.tree, c.kin, q, c.closures, c.tendons, c.rubbing, c.gears, 1.0, 0.0, 0, c.rows, c.loop, c.bil)
     count = c.bil.info[COUNT]
-    n_rows = count + c.bil.info[GEARS]
+    n_rows = count + c.bil.info[PARTNERS]
     for i in range(count):
         fill(n_rows, c.r, 0.0)
         c.r[i] = 1.0
@@ -86,8 +88,8 @@ def constraint_response(c, q):
 @kernel
 def row_speeds(c, q, U):
     """``u``, G v - U of all rows at coordinates q and the velocities held in ``kin``; U (m + g,) is a workspace."""
-    bilateral_rows(c.tree, c.kin, q, c.closures, c.rubbing, c.gears, 1.0, 0.0, 0, c.rows, c.loop, c.bil)
-    row_velocities(c.rows, c.bil.info[COUNT] + c.bil.info[GEARS], c.kin.V, c.u)
+    bilateral_rows(c.tree, c.kin, q, c.closures, c.tendons, c.rubbing, c.gears, 1.0, 0.0, 0, c.rows, c.loop, c.bil)
+    row_velocities(c.rows, c.bil.info[COUNT] + c.bil.info[PARTNERS], c.kin.V, c.u)
     combine_velocities(c.u, c.bil)
     row_motions(c.kin, c.closures, c.gears, c.rows, c.bil, U)
     for i in range(c.bil.info[COUNT]):

@@ -197,8 +197,9 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
     island_moments(h, imp, picked)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.friction.extra)
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.rows.end[0], h.rows, h.loop, h.bil
-    )  # friction of the joints has no time to act
+        h.tree, h.kin, h.q, h.closures, h.closing.none, h.closing.nobody, h.gears, 1.0, 0.0, h.rows.end[0], h.rows,
+        h.loop, h.bil,
+    )  # fmt: skip  # friction of joints, springs and tendons have no time to act
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     velocities_at_impact(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)

@@ -16,7 +16,7 @@ on few bodies is posed by these (``nodes.py``).
 
 import numpy as np
 
-from mb_contact.core.constraints.gear import combine_gears, gear_partner
+from mb_contact.core.constraints.gear import combine_gears, partners
 from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
@@ -93,13 +93,14 @@ def assemble_by_bodies(P, forest, tree, kin, rows, bil):
     used = 0  # rows of J
     for b in range(P.count[BLOCKS]):
         size = start[b + 1] - start[b]
-        partner, ratio = gear_partner(bil, P.source[start[b]])
+        partner, behind, weight = partners(bil, P.source[start[b]])
         bodies.entry[b + 1] = bodies.entry[b]
         for a in range(size):
             if used >= 0:
                 used = _row_of_J(forest, tree, kin, rows, bodies, b, size, a, P.source[start[b] + a], 1.0, used)
-        if used >= 0 and partner >= 0:
-            used = _row_of_J(forest, tree, kin, rows, bodies, b, size, 0, partner, ratio, used)
+        while used >= 0 and partner < behind:
+            used = _row_of_J(forest, tree, kin, rows, bodies, b, size, 0, partner, weight, used)
+            partner += 1
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
             forest.where[bodies.tile[e]] = -1
         if used < 0:

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.constraints.gear import gear_partner
+from mb_contact.core.constraints.gear import partners
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.solve.system import BLOCKS, ISLANDS, ROWS, TILE
@@ -98,9 +98,9 @@ def sort_islands(P, forest, rows, bil, count, n_f):
         forest.number[t] = -1
     for row in range(count):
         if rows.law[row] != NO_BLOCK:
-            t, partner = _couple(forest, rows, row, -1), gear_partner(bil, row)[0]
-            if partner >= 0:
-                _couple(forest, rows, partner, t)
+            t, (start, end, _) = _couple(forest, rows, row, -1), partners(bil, row)
+            for partner in range(start, end):
+                t = _couple(forest, rows, partner, t)
     _number_islands(P, forest, rows, count)
     _sort_tiles(P, forest)
     for row in range(count):

@@ -5,7 +5,8 @@
 
 import numpy as np
 
-from mb_contact.core.constraints.gear import gear_partner
+from mb_contact.core.constraints.bilateral import TENDONS
+from mb_contact.core.constraints.gear import partners
 from mb_contact.core.constraints.rows import rate_axis
 from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.solve.islands import leader_of
@@ -30,7 +31,7 @@ SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is po
 def choose_nodes(P, forest, tree, rows, bil):
     """Number the nodes of the only island; False where another form costs less, or this one cannot pose the problem."""
     nodes, count = P.nodes, 0
-    if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0:
+    if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0 or bil.info[TENDONS] > 0:
         return False
     others = float(P.count[ROWS]) ** 3 if P.form[0] == BY_ROWS else _cost_by_bodies(P, forest, tree)
     if NODES_COST >= others:
@@ -38,7 +39,8 @@ def choose_nodes(P, forest, tree, rows, bil):
     nodes.node[:] = -1
     nodes.joint[:] = -1
     for b in range(P.count[BLOCKS]):
-        partner = gear_partner(bil, P.source[P.blocks.start[b]])[0]
+        partner, behind, _ = partners(bil, P.source[P.blocks.start[b]])
+        partner = partner if partner < behind else -1
         for i in range(P.blocks.start[b], P.blocks.start[b + 1]):
             row = P.source[i]
             nodes.at[i, 0] = nodes.at[i, 1] = -1
@@ -144,7 +146,7 @@ def _node_rows(P, rows, bil):
     nodes, A, D, own = P.nodes, P.nodes.A, P.blocks.D, P.work.own
     for b in range(P.count[BLOCKS]):
         n, end = P.blocks.start[b], P.blocks.start[b + 1]
-        partner, ratio = gear_partner(bil, P.source[n])
+        partner, behind, weight = partners(bil, P.source[n])
         for i in range(n, end):
             row = P.source[i]
             for c in range(6):
@@ -152,8 +154,8 @@ def _node_rows(P, rows, bil):
                 A[1, i, c] = rows.on_b[row, c] if rows.dof[row] < 0 and nodes.at[i, 1] >= 0 else 0.0
             if rows.dof[row] >= 0:
                 A[0, i, 0] = rows.sign[row]
-            if partner >= 0:
-                A[1, i, 0] = ratio * rows.sign[partner]
+            if partner < behind:
+                A[1, i, 0] = weight * rows.sign[partner]
         for i in range(n, end):
             on_a, on_b = _unit_velocity(nodes, i, 0), _unit_velocity(nodes, i, 1)
             D[i] = spatial_dot(spatial(A[0], i), on_a) + spatial_dot(spatial(A[1], i), on_b)

@@ -4,7 +4,7 @@
 """Rows and their laws, free velocities and warm impulses of a step."""
 
 from mb_contact.core.constraints.belts import carry_rows, turn_along
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, TENDONS, TENDONS_AT, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
 from mb_contact.core.constraints.driven import drive_rows
 from mb_contact.core.constraints.flat_manifolds import level_offsets
@@ -13,6 +13,7 @@ from mb_contact.core.constraints.hinge import hinge_forces, hinge_limits
 from mb_contact.core.constraints.joint_friction import bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
+from mb_contact.core.constraints.tendon import tendon_laws
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
 from mb_contact.core.handle import (
     DRIFT_RATE,
@@ -40,8 +41,8 @@ def assemble(h):
     """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
 
     Reads: belts, bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop,
-    memory, need, q, rows, settings, sleep, soft, sol, tree, v, work.
-    Writes: bil, forest, frames, friction, hinges, loop, rows, soft, sol.
+    memory, need, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
+    Writes: bil, forest, frames, friction, hinges, loop, rows, soft, sol, tendons.
     """
     dt = h.settings[DT]
     push_rate = h.settings[PUSH_RATE]
@@ -62,8 +63,9 @@ def assemble(h):
         carry_rows(h.belts, h.geoms, h.contacts, h.kin, h.frames, h.friction, h.rows)
     rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.rows.end[0], h.rows, h.loop, h.bil
-    )
+        h.tree, h.kin, h.q, h.closures, h.tendons, h.joints.rubbing, h.gears, dt, rate, h.rows.end[0], h.rows, h.loop,
+        h.bil,
+    )  # fmt: skip
     if h.drift[DRIVEN] != 0.0:
         drive_rows(h.kin, h.closures, h.gears, dt, rate, h.loop.error, h.rows, h.bil, h.sol.q)
     bound_friction(h.tree, h.joints, h.closures, dt, h.rows, h.bil)
@@ -77,6 +79,9 @@ def assemble(h):
     combine_velocities(h.sol.q, h.bil)
     if h.soft.start.shape[0] > 0:
         soften(h)
+    if h.bil.info[TENDONS] > 0:
+        at = h.bil.info[TENDONS_AT]
+        tendon_laws(h.tendons, dt, rate, h.bil.info[FIRST] + at, h.sol.q, h.rows, h.loop.error[at:])
     for i in range(n_rows):
         h.sol.q[i] += h.rows.offset[i]
         h.sol.r[i] = 0.0

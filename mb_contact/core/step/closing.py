@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import (
     COUNT,
-    GEARS,
+    PARTNERS,
     BilateralWork,
     bilateral_rows,
     make_bilateral_work,
@@ -28,6 +28,8 @@ from mb_contact.core.constraints.bilateral import (
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_energy
+from mb_contact.core.constraints.tendon import tendon_energy
+from mb_contact.core.constraints.tendon_path import lay_tendons, no_tendons
 from mb_contact.core.jit import REAL, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import TIGHT, Goal, solve_island
@@ -56,6 +58,7 @@ class ClosingWork(NamedTuple):
     r: np.ndarray  #: (m + gears,)
     dq: np.ndarray  #: (N,)
     nobody: np.ndarray  #: int64 (0,), joints with friction: none of them keeps a loop from closing
+    none: object  #: TendonsHandle of no tendons, likewise
 
 
 def make_closing_work(n, N, m, gears, pieces, place):
@@ -64,7 +67,7 @@ def make_closing_work(n, N, m, gears, pieces, place):
     system = make_system_handle(make_system(size, m, 0, size, pieces, place))
     return ClosingWork(
         make_rows(n, size), make_bilateral_work(n, m), system, np.zeros(size), np.zeros(size), np.zeros(N),
-        np.zeros(0, np.int64),
+        np.zeros(0, np.int64), no_tendons(),
     )  # fmt: skip
 
 
@@ -86,9 +89,9 @@ def refresh(h):
 
 @kernel
 def derive(h):
-    """``refresh`` of a state whose joints are where they belong.
+    """``refresh`` of a state whose joints are where they belong; the tendons' paths.
 
-    Reads: gravity, joints, kin, q, soft, tree, v.  Writes: kin, work.
+    Reads: gravity, joints, kin, q, soft, tendons, tree, v.  Writes: kin, tendons, work.
     """
     body_poses(h.tree, h.q, h.kin)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
@@ -100,6 +103,9 @@ def derive(h):
     potential += spring_energy(h.tree, h.joints, h.q)
     if h.soft.energy.shape[0] > 0:
         potential += h.soft.energy[0]
+    if h.tendons.length.shape[0] > 0:
+        lay_tendons(h.tendons, h.tree, h.q, h.v, h.kin)
+        potential += tendon_energy(h.tendons)
     h.work.energy[KINETIC] = kinetic
     h.work.energy[POTENTIAL] = potential
     h.work.falling[0] = gravity_power(h.tree, h.kin, h.gravity)
@@ -147,7 +153,7 @@ def closure_error(h):
     """
     c = h.closing
     fill(c.rows.touched.shape[0], c.rows.touched, 0)
-    bilateral_rows(h.tree, h.kin, h.q, h.closures, c.nobody, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
+    bilateral_rows(h.tree, h.kin, h.q, h.closures, c.none, c.nobody, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
     return max(worst_closure(h.loop, c.bil), widest_aggregate(h.art.aggregates))
 
 
@@ -167,7 +173,7 @@ def newton_step(h):
     c = h.closing
     P = c.system
     assemble_system(h, P, c.rows, c.bil, True)
-    n_rows = c.bil.info[COUNT] + c.bil.info[GEARS]
+    n_rows = c.bil.info[COUNT] + c.bil.info[PARTNERS]
     for i in range(n_rows):
         c.r[i] = 0.0
         c.q[i] = h.loop.error[i] if i < c.bil.info[COUNT] else 0.0

@@ -3,7 +3,7 @@
 
 """What a step's impulses do: on shapes and joints, and the work of each force (D15 §5's energy, booked apart)."""
 
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, PARTNERS
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.frames import frame_poses
 from mb_contact.core.tree.spatial import (
@@ -115,7 +115,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, w
         work.joint_effort[i] = work.effort[i] + passive
         work.work_terms[EFFORTS] += work.effort[i] * mean
         work.work_terms[DAMPING] += passive * mean
-    n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
+    n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[PARTNERS]
     for r in range(rows.end[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         if r < 3 * contacts:

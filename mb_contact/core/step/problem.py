@@ -9,7 +9,7 @@ Each of them poses its rows, says which laws they have and writes free velocitie
 
 import numpy as np
 
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, PARTNERS
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, PUSH_RATE, TIED, TOLERANCE, TWICE, UNIT_LENGTH
@@ -110,7 +110,7 @@ def assemble_system(h, P, rows, bil, only_rows):
     sort_islands(P, h.forest, rows, bil, info[FIRST] + info[COUNT], h.friction.model[DIRECTIONS])
     if P.count[BLOCKS] == 0:
         return OK
-    n_rows = info[FIRST] + info[COUNT] + info[GEARS]
+    n_rows = info[FIRST] + info[COUNT] + info[PARTNERS]
     no_masses = only_rows or h.art.aggregates.base.shape[0] > 0
     choose_form(P, no_masses, n_rows)
     uneven = P.unit[MASSES] < EVEN and not no_masses  # W would lose the digits of the heavy bodies
@@ -162,8 +162,8 @@ def start_phase(h, q, theta):
 
 @kernel
 def rows_in_use(h):
-    """Rows of contacts, limits, loops and gears, with the partner rows of the gears."""
-    return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[GEARS]
+    """Rows of contacts, limits, loops, tendons and gears, with the partner rows of the last two."""
+    return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[PARTNERS]
 
 
 @kernel

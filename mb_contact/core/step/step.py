@@ -27,7 +27,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
+from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, TENDONS, TENDONS_AT
 from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.hinge import hinge_limits_missed
@@ -41,6 +41,7 @@ from mb_contact.core.constraints.servo import (
     servo_forces,
 )
 from mb_contact.core.constraints.spring import spring_forces, stiffen
+from mb_contact.core.constraints.tendon import book_tendons, pull_tendons
 from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.handle import DT, MEASURED, TOLERANCE
 from mb_contact.core.jit import INTEGER, kernel, on_demand
@@ -137,9 +138,10 @@ def apply_impulses(h):
 
 @kernel
 def begin_step(h):
-    """Geometry poses, AABBs and candidate pairs of the current state; the forces of pads.
+    """Geometry poses, AABBs and candidate pairs of the current state; the forces of pads
+    and tendons.
 
-    Reads: buffers, geoms, kin, pads, settings, work.  Writes: buffers, pads, work.
+    Reads: buffers, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
     """
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
@@ -149,15 +151,17 @@ def begin_step(h):
         h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.resting, b.candidates,
         b.reach,
     )  # fmt: skip
-    if h.pads.body.shape[0] > 0:
+    if h.pads.applied.shape[0] > 0:
         pull(h)
+    if h.tendons.length.shape[0] > 0:
+        pull_tendons(h.tendons, h.tree, h.kin, h.work.external)
 
 
 @kernel
 def find_near(h):
     """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed.
 
-    Reads: buffers, geoms, kin, pads, settings, work.  Writes: buffers, pads, work.
+    Reads: buffers, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
     """
     begin_step(h)
     closed_witnesses(h.geoms, h.buffers)
@@ -287,7 +291,7 @@ def saturate(h):
 def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, report.
 
-    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, soft, sol, v, work.
+    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, soft, sol, tendons, v, work.
     Writes: soft, work.
     """
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
@@ -295,6 +299,9 @@ def record_step(h):
         h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.sol, h.bil, h.contacts.count[0],
         h.end.ahead, h.work,
     )  # fmt: skip
+    if h.bil.info[TENDONS] > 0:
+        first = h.bil.info[FIRST] + h.bil.info[TENDONS_AT]
+        book_tendons(h.tendons, h.settings[DT], first, h.sol, h.rows, h.work.work_terms)
     add_moments(
         h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.work.geom_impulse
     )

@@ -151,6 +151,8 @@ class MjcfWriter:
             self.left_out.append("anisotropic friction: the mean of both coefficients is written")
         if scene.sensors:
             self.left_out.append("sensors")
+        if scene.tendons:
+            self.left_out.append("tendons")
         if scene.motions:
             self.left_out.append("prescribed motions")
 

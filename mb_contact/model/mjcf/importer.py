@@ -14,6 +14,7 @@ from mb_contact.model.mjcf.contact import Contacts
 from mb_contact.model.mjcf.losses import losses
 from mb_contact.model.mjcf.sensors import sensors
 from mb_contact.model.mjcf.shapes import Shapes
+from mb_contact.model.mjcf.tendons import tendons
 from mb_contact.model.mjcf.tree import Robot, write_robots
 from mb_contact.model.scene import CollisionFilters, Scene, SceneModel, save_scene
 from mb_contact.model.world import build_world
@@ -97,16 +98,19 @@ def _scene(c: Compiled, contacts: Contacts, shapes: Shapes, robots: list[Robot],
     m = c.m
     actuators, told = parts.actuators(c)
     closures, gears = parts.equalities(c)
+    pulling, rk4 = tendons(c), m.opt.integrator == RK4
+    if pulling and rk4:
+        c.left_out.append("its integrator RK4: scenes with tendons have semi_implicit_euler")
     still = c.flags & {"GRAVITY"}
     if m.opt.timestep > MOST_STEP:
         c.left_out.append(f"the time step of {m.opt.timestep:g} s is taken as {MOST_STEP:g} s")
     return Scene(
         models=tuple(_model(c, contacts, robot, actuators, told, state) for robot in robots),
         primitives=shapes.primitives(), materials=contacts.materials(), pairs=contacts.pairs(),
-        loop_closures=closures, gears=gears,
+        loop_closures=closures, gears=gears, tendons=pulling,
         sensors=sensors(c), time_step=min(float(m.opt.timestep), MOST_STEP),
         gravity=(0.0, 0.0, 0.0) if still else tuple(m.opt.gravity.tolist()),
-        integrator="rk4" if m.opt.integrator == RK4 else "semi_implicit_euler", path=path,
+        integrator="rk4" if rk4 and not pulling else "semi_implicit_euler", path=path,
     )  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from mb_contact.model.mjcf.compiled import BALL, FREE, HINGE, SITE, SLIDE, Compi
 from mb_contact.model.mjcf.elements import pose_of
 from mb_contact.model.scene import Actuator, Closure, Gear, JointProperties, Pose, Velocity
 
-TRN_JOINT, TRN_JOINTINPARENT = 0, 1  #: mjtTrn
+TRN_JOINT, TRN_JOINTINPARENT, TRN_TENDON = 0, 1, 3  #: mjtTrn
 FIXED, NO_BIAS, AFFINE = 0, 0, 1  #: mjtGain; mjtBias
 FILTERS = (2, 3)  #: mjtDyn
-CONNECT, WELD, JOINT = range(3)  #: mjtEq
+CONNECT, WELD, JOINT, TENDON = range(4)  #: mjtEq
 
 
 # --- joints -----------------------------------------------------------------------------------------
@@ -75,6 +75,8 @@ def actuators(c: Compiled) -> tuple[dict[str, Actuator], bool]:
     found: dict[str, Actuator] = {}
     told = True
     for i in range(c.m.nu if not hasattr(c.m, "nactuator") else c.m.nactuator):
+        if c.m.actuator_trntype[i] == TRN_TENDON:
+            continue  # tendons.py
         why = _unfit(c, i)
         if why:
             c.left_out.append(f"actuator {c.called('actuator', i)}: {why}")
@@ -98,9 +100,15 @@ def _unfit(c: Compiled, i: int) -> str:
     """Why an actuator is none that a scene knows, or ''."""
     m = c.m
     if m.actuator_trntype[i] not in (TRN_JOINT, TRN_JOINTINPARENT):
-        return "it acts on no joint but on a tendon, a site, a body or a slider-crank"
+        return "it acts on no joint but on a site, a body or a slider-crank"
     if m.jnt_type[m.actuator_trnid[i, 0]] not in (HINGE, SLIDE):
         return "it acts on a joint of several degrees of freedom"
+    return unfit_gain(c, i)
+
+
+def unfit_gain(c: Compiled, i: int) -> str:
+    """Why the force of an actuator is none that a scene knows, or ''."""
+    m = c.m
     if m.actuator_gaintype[i] != FIXED or m.actuator_biastype[i] not in (NO_BIAS, AFFINE):
         return "its gain or bias is neither fixed nor affine (muscles, DC motors, dampers, plugins)"
     if m.actuator_dyntype[i] not in (0, *FILTERS):
@@ -172,8 +180,8 @@ def equalities(c: Compiled) -> tuple[tuple[Closure, ...], tuple[Gear, ...]]:
                 continue
             following.add(gear.joint_a)
             gears.append(gear)
-        else:
-            c.left_out.append(f"{name}: it couples tendons, flexible bodies or distances")
+        elif kind != TENDON:  # tendons.py
+            c.left_out.append(f"{name}: it couples flexible bodies or distances")
     return tuple(closures), tuple(gears)
 
 

@@ -11,7 +11,7 @@ from mb_contact.model.mjcf.compiled import MESH, Compiled
 
 #: prefix of the arrays, name of their number, what it is called
 PARTS = (
-    ("tendon", "ntendon", "tendons"), ("cam", "ncam", "cameras"), ("tex", "ntex", "textures"),
+    ("cam", "ncam", "cameras"), ("tex", "ntex", "textures"),
     ("flex", "nflex", "flexible bodies"), ("skin", "nskin", "skins"), ("plugin", "nplugin", "plugins"),
 )  # fmt: skip
 #: arrays that are zero where nothing is meant by them, and what they mean; some only newer releases have

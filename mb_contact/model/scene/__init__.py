@@ -38,6 +38,7 @@ from mb_contact.model.scene.records import (
 from mb_contact.model.scene.robots import Actuator, JointProperties, MeshChoices, ModelMaterials, SceneModel
 from mb_contact.model.scene.rules import check_scene
 from mb_contact.model.scene.sensors import Image, Pad, Scan, Sensor
+from mb_contact.model.scene.tendons import PathElement, Tendon
 from mb_contact.model.scene.writer import save_scene
 
 __all__ = [
@@ -45,6 +46,6 @@ __all__ = [
     "ELASTIC_MODELS", "GRAVITY", "MOST_FRICTION", "PUSH_OUT_RATE", "PUSH_OUT_VELOCITY", "Actuator", "AdhesionPad",
     "AnisotropicFriction", "Beam", "Closure", "CollisionFilters", "EntityInfo", "FlexibleLink", "Gear", "Ground",
     "Heights", "Image", "JointProperties", "Material", "MaterialPair", "MeshChoices", "ModelMaterials", "Motion",
-    "MovingSurface", "NamedPose", "Pad", "Pose", "Primitive", "Rest", "Scan", "Scene", "SceneModel", "Sensor",
-    "Softness", "Velocity", "check_scene", "load_scene", "preset", "save_scene",
+    "MovingSurface", "NamedPose", "Pad", "PathElement", "Pose", "Primitive", "Rest", "Scan", "Scene", "SceneModel",
+    "Sensor", "Softness", "Tendon", "Velocity", "check_scene", "load_scene", "preset", "save_scene",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from mb_contact.model.scene.places import EntityInfo, NamedPose
 from mb_contact.model.scene.presets import PRESETS
 from mb_contact.model.scene.robots import SceneModel
 from mb_contact.model.scene.sensors import Sensor
+from mb_contact.model.scene.tendons import Tendon
 
 MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
@@ -110,6 +111,10 @@ class Scene:
     moving_surfaces: tuple[MovingSurface, ...] = key(
         "Surfaces that move in themselves.", (), needs=EULER,
         example="[{name: belt, link: conveyor, linear: [0.5, 0, 0]}]",
+    )
+    tendons: tuple[Tendon, ...] = key(
+        "Springs between points, and tendons.", (), needs={**EULER, "coordinates": ("joints",)},
+        example="[{name: spring, path: [{link: ball}, {link: world}], stiffness: 100.0}]",
     )
     sensors: tuple[Sensor, ...] = key("Sensors.", (), example="[{name: wrist, kind: imu, link: tool}]")
     loops: str = key(

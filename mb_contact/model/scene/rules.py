@@ -7,6 +7,7 @@ Types, ranges, and what one key asks of others are declared with the keys (``key
 that must differ, numbers that must fit each other.  A rule yields (whether it is broken, key, what is wrong).
 """
 
+import math
 import re
 from collections.abc import Iterator
 from itertools import chain
@@ -96,6 +97,7 @@ def _scene_rules(scene: Scene) -> Iterator[Rule]:
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
     yield from _sensor_rules(scene)
     yield from _handling_rules(scene)
+    yield from _tendon_rules(scene)
     for i, place in enumerate(scene.named_poses):
         used = not place.name or place.name in [other.name for other in scene.named_poses[:i]]
         yield used, f"named_poses[{i}].name", f"'{place.name}' is empty or used twice"
@@ -159,6 +161,28 @@ def _topic_rules(key: str, names: list[str | None]) -> Iterator[Rule]:
     for i, (name, topic) in enumerate(zip(names, topics)):
         message = f"'{name}' has topics of {topic}, as another one; change a letter or a digit"
         yield topic is not None and topic in topics[:i], f"{key}[{i}].name", message
+
+
+def _tendon_rules(scene: Scene) -> Iterator[Rule]:
+    """Tendons have names of their own and paths along which something moves."""
+    message = "bodies that tendons join do not sleep; leave sleep out"
+    yield bool(scene.tendons and scene.sleep), "sleep", message
+    names = [tendon.name for tendon in scene.tendons]
+    yield from _topic_rules("tendons", names)
+    for i, tendon in enumerate(scene.tendons):
+        key, path = f"tendons[{i}]", tendon.path
+        yield names[i] in names[:i], f"{key}.name", f"'{names[i]}' is used twice; give each tendon its own name"
+        low = -math.inf if tendon.shortest is None else tendon.shortest
+        high = math.inf if tendon.longest is None else tendon.longest
+        yield low > high, f"{key}.shortest", f"{low:g} m is more than the greatest length, {high:g} m"
+        points = [element.link is not None and element.shape is None for element in path]
+        along = any(a and b for a, b in zip(points, points[1:])) or any(element.joint for element in path)
+        around = [j for j, element in enumerate(path) if element.shape is not None]
+        yield not (along or around), f"{key}.path", "has no way; give two points one after the other, or a joint"
+        for j in around:
+            inside = 0 < j < len(path) - 1 and points[j - 1] and points[j + 1]
+            yield not inside, f"{key}.path[{j}].shape", "a shape has a point before and a point behind it"
+            yield not any(path[j].axis), f"{key}.path[{j}].axis", "has no direction"
 
 
 def _sensor_rules(scene: Scene) -> Iterator[Rule]:

@@ -231,5 +231,10 @@ def without(scene: Any, robots: Any, names: Any) -> Any:
         loop_closures=tuple(c for c in scene.loop_closures if links.isdisjoint((c.link_a, c.link_b))),
         adhesion_pads=tuple(pad for pad in scene.adhesion_pads if pad.link not in links),
         moving_surfaces=tuple(surface for surface in scene.moving_surfaces if surface.link not in links),
+        tendons=tuple(
+            tendon for tendon in scene.tendons
+            if links.isdisjoint(element.link for element in tendon.path)
+            and joints.isdisjoint(element.joint for element in tendon.path)
+        ),
         entities={name: info for name, info in scene.entities.items() if name not in names},
     )  # fmt: skip

@@ -284,7 +284,7 @@ def test_a_pin_held_at_two_points_swings_whatever_the_digits_of_the_file(tmp_pat
 def test_what_is_left_out_is_named(peers):
     _, imported = peers(EVERYTHING)
     text = "\n".join(imported.left_out)
-    for name in ("'cord'", "'eye'", "'lidar'", "'muscle'", "'pulled'", "'neck': friction, limit, initial position",
+    for name in ("'eye'", "'lidar'", "'muscle'", "'pulled'", "'neck': friction, limit, initial position",
                  "'dormant'", "'curved'", "viscosity 0.1", "wind: 0.5 0 0 m/s", "textures: 'checks'",
                  "margins of joints: 'left'", "does not begin with: 'away'"):  # fmt: skip
         assert name in text, name

@@ -1,0 +1,239 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Springs between points and tendons: frequencies, statics and motions in closed form, energy, forces of actuators."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.core.workspace import DAMPING, LIMITS, LOOPS, WRENCHES
+from mb_contact.dynamics import nonlinear_effects
+from mb_contact.errors import InputError, SceneError
+
+m = mb.model
+P = m.PathElement
+G = 9.81
+DT = 1e-3  #: default time step
+TOP = P("world", (0.0, 0.0, 1.0))
+
+
+def ball(name="ball", place=(0.0, 0.0, 0.0), mass=1.0):
+    return m.Primitive(name, "sphere", (0.1,), m.Pose(place), "free", mass)
+
+
+def world(*bodies, tendons, **more):
+    return mb.Simulator(mb.Scene(primitives=bodies or (ball(),), tendons=tendons, **more))
+
+
+def rope(*path, name="rope", **more):
+    return m.Tendon(name, path or (TOP, P("ball")), **more)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-4])
+def test_a_spring_has_its_frequency(dt):
+    """Zero crossings of x - L_0; Euler's implicit step has the frequency atan(w dt) / dt."""
+    k, mass = 100.0, 1.0
+    spring = rope(P("world"), P("ball"), stiffness=k, rest_length=0.5)
+    sim = world(ball(place=(0.6, 0.0, 0.0), mass=mass), tendons=(spring,), gravity=(0.0,) * 3, time_step=dt)
+    w, before, at, crossings = np.sqrt(k / mass), 0.1, 0.0, []
+    while len(crossings) < 3:
+        sim.step()
+        at += dt
+        x = sim.q[0] - 0.5
+        if x * before < 0.0:
+            crossings.append(at - dt * x / (x - before))
+        before = x
+    found = 2.0 * np.pi / (crossings[2] - crossings[0])
+    assert found / w == pytest.approx(np.arctan(w * dt) / (w * dt), abs=3e-6)
+    assert found / w == pytest.approx(1.0, abs=0.5 * (w * dt) ** 2)
+
+
+def test_a_spring_that_steps_resolve_has_its_frequency_to_a_millionth():
+    """Phase after one period at w dt = 1e-3: atan(w dt) / (w dt) is 1 - 3.3e-7."""
+    dt, k = 1e-4, 100.0
+    spring = rope(P("world"), P("ball"), stiffness=k, rest_length=0.5)
+    sim = world(ball(place=(0.6, 0.0, 0.0)), tendons=(spring,), gravity=(0.0,) * 3, time_step=dt)
+    sim.step(steps=6000)
+    phase = np.arctan2(-sim.v[3] / np.sqrt(k), sim.q[0] - 0.5 - 0.5 * dt * sim.v[3])
+    assert (phase % (2.0 * np.pi)) / (0.6 * np.sqrt(k) % (2.0 * np.pi)) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_stiff_spring_is_passive_at_one_millisecond():
+    """1e8 N/m between points off the centres of two bodies that turn: w dt is 12."""
+    ends = P("a", (0.0, 0.0, 0.05)), P("b", (0.0, 0.07, 0.0))
+    sim = world(
+        ball("a"), ball("b", (0.5, 0.0, 0.0), 3.0), tendons=(rope(*ends, stiffness=1e8),), gravity=(0.0,) * 3
+    )
+    sim.set_state(sim.q, np.random.default_rng(0).normal(size=12) * 3.0)
+    energy = [sim.step().certificate.energy for _ in range(1000)]
+    assert all(np.isfinite(energy)) and energy[-1] > 0.9 * energy[0]
+    assert (energy - np.minimum.accumulate(energy)).max() < 3e-5 * energy[0]
+    assert sim.tendons()["rope"].length == pytest.approx(np.linalg.norm([0.5, 0.07, 0.05]), abs=1e-5)
+
+
+@pytest.mark.parametrize("way", [{"longest": 1.0}, {"held_length": 1.0}, {"stiffness": 1e8, "rest_length": 1.0},
+                                 {"stiffness": 1e8, "rest_length": 1.0, "pulls_only": True}])  # fmt: skip
+def test_a_pendulum_on_a_rope(way):
+    """The rope keeps its length to second order and pulls with m g (3 cos): 3 m g at the bottom."""
+    sim = world(ball(place=(1.0, 0.0, 1.0)), tendons=(rope(**way),))
+    pulls, lengths, step = [], [], None
+    for _ in range(1000):
+        step = sim.step()
+        state = sim.tendons()["rope"]
+        pulls.append(state.tension)
+        lengths.append(state.length)
+    assert max(pulls) == pytest.approx(3.0 * G, rel=2e-3)
+    assert np.ptp(lengths) < 1e-6 and step.certificate.residual < 1e-9
+    assert step.certificate.energy_balance == pytest.approx(0.0, abs=0.02)  # of 9.81 J; Euler's own
+
+
+@pytest.mark.parametrize("pulls_only", [False, True])
+def test_a_loose_rope_does_not_push(pulls_only):
+    sim = world(ball(place=(0.0, 0.0, 0.5)), tendons=(rope(stiffness=1e4, rest_length=1.0, pulls_only=pulls_only),))
+    sim.step()
+    assert sim.v[5] == pytest.approx(-G * DT if pulls_only else -(G + 5e3) * DT / 1.01, rel=1e-12)
+    sim.step(steps=1500)
+    assert (sim.tendons()["rope"].tension >= 0.0) or not pulls_only
+
+
+def test_slack_is_a_range_without_a_force():
+    spring = rope(stiffness=100.0, rest_length=1.1, slack=0.2)
+    for height, v in ((0.0, 0.0), (-0.2, 10.0), (0.2, -10.0)):
+        sim = world(ball(place=(0.0, 0.0, height)), tendons=(spring,), gravity=(0.0,) * 3)
+        sim.step()
+        assert sim.v[5] / DT == pytest.approx(v, abs=2e-3)
+
+
+@pytest.mark.parametrize("one, other", [(2.0, 1.0), (4.0, 1.0), (1.0, 3.0)])
+def test_block_and_tackle(one, other):
+    """m_1 on a loose pulley, m_2 on the end: T = 3 g m_1 m_2 / (m_1 + 4 m_2), whatever moves."""
+    above, beside = P("world", (0.0, 0.0, 2.0)), P("world", (1.0, 0.0, 2.0))
+    tackle = rope(above, P("one"), above, beside, P("other"), longest=4.0)
+    sim = world(ball("one", (0.0, 0.0, 1.0), one), ball("other", (1.0, 0.0, 1.0), other), tendons=(tackle,))
+    sim.step(steps=200)
+    T = 3.0 * G * one * other / (one + 4.0 * other)
+    assert sim.tendons()["rope"].tension == pytest.approx(T, rel=1e-9)
+    assert sim.v[5] == pytest.approx(0.2 * (2.0 * T / one - G), abs=1e-9)
+    assert sim.v[11] == pytest.approx(-2.0 * sim.v[5], abs=1e-9)
+
+
+@pytest.mark.parametrize("friction, falls", [(0.999 * G, True), (1.001 * G, False)])
+def test_friction_along_a_tendon(friction, falls):
+    sim = world(tendons=(rope(friction=friction),))
+    step = sim.step(steps=100)
+    assert sim.v[5] == pytest.approx(-0.001 * G * 0.1 if falls else 0.0, abs=1e-9)
+    assert step.certificate.energy_balance == pytest.approx(0.0, abs=1e-5)
+
+
+def test_an_actuator_pulls_and_moves_the_rest_length():
+    sim = world(tendons=(rope(tension=5.0), rope(name="servo", stiffness=0.0)))
+    step = sim.step(steps=10)
+    assert sim.v[5] == pytest.approx((5.0 - G) * 0.01, abs=1e-12)
+    assert sim.context.work.work_terms[WRENCHES] == pytest.approx(5.0 * sim.v[5] * DT, rel=0.1)
+    assert abs(step.certificate.energy_balance) < 1e-3
+    sim.set("tension", [G, 0.0])
+    speed = sim.v[5]
+    sim.step()
+    assert sim.v[5] == pytest.approx(speed, abs=1e-12)
+    servo = rope(stiffness=1e3, damping=200.0, rest_length=1.0)
+    sim = world(tendons=(servo,))
+    sim.set("rest_length", 0.7, of=["rope"])
+    sim.step(steps=3000)
+    assert sim.tendons()["rope"].length == pytest.approx(0.7 + G / 1e3, abs=1e-6)
+    again = sim.state.copy()
+    sim.step(steps=5)
+    sim.set("rest_length", 0.9)
+    sim.state[:] = again
+    assert sim.context.tendons.rest[0] == 0.7  # it is part of the state
+
+
+def test_work_is_booked_by_kind():
+    """A damper's work is its own, a spring's stands in the energy, a limit's among limits."""
+    damped = world(tendons=(rope(damping=3.0),))
+    damped.step(steps=100)
+    terms, v = damped.context.work.work_terms, damped.v[5]
+    assert terms[DAMPING] == pytest.approx(-3.0 * v * v * DT, rel=0.05) and terms[LOOPS] == 0.0
+    step = damped.step(steps=900)
+    assert abs(step.certificate.energy_balance) < 5e-3 * abs(step.certificate.energy)
+    caught = world(ball(place=(0.0, 0.0, 0.5)), tendons=(rope(longest=1.0),))
+    worked = [caught.step() and caught.context.work.work_terms[LIMITS] for _ in range(400)]
+    assert sum(worked) == pytest.approx(-G * 0.5, rel=1e-3)  # all that it has fallen
+    assert caught.tendons()["rope"].length == pytest.approx(1.0, abs=1e-9)
+
+
+DRUM = P("world", (0.0, 0.0, 0.0), "cylinder", 0.2, (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def test_a_tendon_over_a_drum_is_as_long_as_its_arc():
+    """Tangents at 120 degrees: both ends at distance 2 r, 60 degrees below the horizontal."""
+    ends = P("world", (-0.4, 0.0, 0.0)), P("ball")
+    sim = world(ball(place=(0.4, 0.0, 0.0)), tendons=(rope(ends[0], DRUM, ends[1], stiffness=1.0),))
+    assert sim.tendons()["rope"].length == pytest.approx(2 * 0.2 * np.sqrt(3.0) + 0.2 * np.pi / 3.0, abs=1e-14)
+
+
+def test_atwood_over_a_drum():
+    """Without friction both sides pull alike: a = g (m_2 - m_1) / (m_1 + m_2)."""
+    path = P("one"), DRUM, P("other")
+    bodies = ball("one", (-0.2, 0.0, -1.0), 1.0), ball("other", (0.2, 0.0, -1.0), 1.5)
+    sim = world(*bodies, tendons=(rope(*path, longest=2.0 + 0.2 * np.pi),))
+    sim.step(steps=100)
+    assert sim.v[5] == pytest.approx(G * 0.2 * 0.1, rel=1e-6) and sim.v[11] == pytest.approx(-sim.v[5], rel=1e-6)
+    assert sim.tendons()["rope"].tension == pytest.approx(2.0 * G * 1.5 / 2.5, rel=1e-6)
+
+
+def test_a_drum_that_turns_is_not_dragged_by_a_tendon_on_it():
+    """The path slides: on a free drum, the force of the tendon goes through its axis."""
+    drum = m.Primitive("drum", "cylinder", (0.2, 0.1), m.Pose((0.0, 0.0, 0.0)), "free", 1.0)
+    ends = (P("world", (-0.5, 0.0, 0.1)), P("drum", shape="cylinder", radius=0.2, side=(0.0, 0.5, 0.0)),
+            P("world", (0.5, 0.0, 0.1)))  # fmt: skip
+    sim = world(drum, tendons=(rope(*ends, tension=10.0),), gravity=(0.0,) * 3)
+    sim.step()
+    assert sim.v[2] == pytest.approx(0.0, abs=1e-15) and sim.v[4] < -1e-3
+
+
+def test_a_coupling_of_joints_and_a_spring_over_them():
+    """Two hinges of a pendulum: q_1 + 2 q_2 held at 0.3, and a spring over both alone."""
+    scene = replace(mb.pendulum(2).scene(), ground=None, primitives=())
+    names = mb.Simulator(scene).world.joint_names
+    path = tuple(P(joint=name, coefficient=c) for name, c in zip(names, (1.0, 2.0)))
+    held = mb.Simulator(replace(scene, tendons=(m.Tendon("sum", path, held_length=0.3),)))
+    step = held.step(steps=1000)  # the error goes by 1 rad/s at most
+    assert held.q @ (1.0, 2.0) == pytest.approx(0.3, abs=1e-6) and step.certificate.residual < 1e-9
+    spring = m.Tendon("sum", path, stiffness=5.0, rest_length=2.0)
+    loose = mb.Simulator(replace(scene, tendons=(spring,)))
+    M, c = loose.mass_matrix(), np.array([1.0, 2.0])
+    h = nonlinear_effects(loose.world, loose.q, np.zeros(2), loose.world.gravity)
+    pull = 5.0 * (c @ loose.q - 2.0)
+    loose.set_state(loose.q, [0.0, 0.0])
+    loose.step()
+    v = DT * np.linalg.solve(M + DT**2 * 5.0 * np.outer(c, c), -h - pull * c)
+    np.testing.assert_allclose(loose.v, v, rtol=1e-9)
+
+
+def test_worlds_have_tensions_of_their_own():
+    scene = mb.Scene(primitives=(ball(),), tendons=(rope(stiffness=10.0, rest_length=1.0),))
+    worlds = mb.Worlds(scene, 2)
+    worlds.state.tendon_tension[1] = G
+    worlds.step()
+    assert worlds.v[:, 5] == pytest.approx([-G * scene.time_step / (1.0 + 10.0 * scene.time_step**2), 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("tendons, message", [
+    ((rope(P("ball")),), r"tendons\[0\].path: has no way"),
+    ((rope(TOP, P("bull")),), r"tendons\[0\].path\[1\].link: no link is called 'bull'"),
+    ((rope(P(joint="knee")),), r"tendons\[0\].path\[0\].joint: no scalar joint is called 'knee'"),
+    ((rope(), rope()), r"tendons\[1\].name: 'rope' is used twice"),
+    ((rope(shortest=2.0, longest=1.0),), r"tendons\[0\].shortest: 2 m is more than the greatest length"),
+    ((rope(TOP, P("ball", shape="sphere", radius=0.1)),), r"path\[1\].shape: a shape has a point before"),
+])  # fmt: skip
+def test_paths_that_are_none_are_refused(tendons, message):
+    with pytest.raises(SceneError, match=message):
+        world(tendons=tendons)
+
+
+def test_what_has_no_tendon_says_so():
+    with pytest.raises(InputError, match="nothing whose tension can be set"):
+        mb.Simulator(mb.Scene(primitives=(ball(),))).set("tension", 1.0)
