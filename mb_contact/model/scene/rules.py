@@ -9,7 +9,7 @@ that must differ, numbers that must fit each other.  A rule yields (whether it i
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -155,7 +155,7 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"
 
 
-def _topic_rules(key: str, names: list[str | None]) -> Iterator[Rule]:
+def _topic_rules(key: str, names: Sequence[str | None]) -> Iterator[Rule]:
     """Names are those of topics too, in which all but letters, digits and _ is _; None for entries without topics."""
     topics = [name and re.sub(r"^(?=\d)", "_", re.sub(r"\W", "_", name, flags=re.ASCII)) for name in names]
     for i, (name, topic) in enumerate(zip(names, topics)):
