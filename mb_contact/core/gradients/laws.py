@@ -25,10 +25,13 @@ from mb_contact.core.gradients.workspace import (
     SOFT,
     TOUCH,
 )
+from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.friction import MODEL, VISCOUS
 from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, NO_BLOCK, UNILATERAL
 from mb_contact.types import TOUCHING_EVENT
+
+RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the rows that hold
 
 
 @kernel
@@ -43,23 +46,23 @@ def active_laws(g, a, near):
             if kind == CONTACT or kind == UNILATERAL:
                 _contact(g, a, row, kind, near, soft)
             elif kind == EQUALITY:
-                softness = a.rows.mu[g.at[row]] + a.rows.viscous[g.at[row]]
-                if (softness > 0.0) == soft:
-                    _add(g, row, 1.0, 0.0, softness)
+                _add(g, row, 1.0, 0.0, a.rows.mu[g.at[row]] + a.rows.viscous[g.at[row]], soft)
             elif kind == BOX and not soft:
-                _box(g, a, row, near)
-            elif kind == NO_BLOCK and soft and a.friction.model[MODEL] == VISCOUS and a.rows.viscous[row] > 0.0:
-                _add(g, row, 1.0, 0.0, a.rows.viscous[row])
+                _box(g, a, row, near, soft)
+            elif kind == NO_BLOCK and a.friction.model[MODEL] == VISCOUS and a.rows.viscous[row] > 0.0:
+                _add(g, row, 1.0, 0.0, a.rows.viscous[row], soft)
         if soft:
             g.count[SOFT] = g.count[HELD]
 
 
 @kernel
-def _add(g, row, first, second, softness):
-    """A row of the linear system, of two weighted rows of the step."""
+def _add(g, row, first, second, softness, soft):
+    """A row of the linear system, of two weighted rows of the step, when it is the turn of such ``soft`` ones."""
+    if (softness > RIGID * g.compliance[row]) != soft:
+        return
     e = g.count[HELD]
     g.row[e], g.weight[e, 0], g.weight[e, 1], g.softness[e] = row, first, second, softness
-    g.scale[e] = 1.0 / np.sqrt(max(g.compliance[row], 1e-300)) if softness == 0.0 else 1.0
+    g.scale[e] = 1.0 if soft else 1.0 / np.sqrt(max(g.compliance[row], 1e-300))
     g.count[HELD] = e + 1
 
 
@@ -82,10 +85,9 @@ def _contact(g, a, row, kind, near, soft):
         _kink(g, TOUCH if touches else LIMIT, row, max(press, part))
     if press <= part:
         return
-    if not soft:
-        _add(g, row, 1.0, 0.0, 0.0)
-        if touches and abs(contacts.gap[row // 3]) < TOUCHING_EVENT:
-            _kink(g, GAP, row, abs(contacts.gap[row // 3]))
+    _add(g, row, 1.0, 0.0, 0.0, soft)
+    if not soft and touches and abs(contacts.gap[row // 3]) < TOUCHING_EVENT:
+        _kink(g, GAP, row, abs(contacts.gap[row // 3]))
     if kind != CONTACT:
         return
     _slide(g, a, row, row + 1, near, soft)
@@ -118,15 +120,13 @@ def _slide(g, a, row, first, near, soft):
     left, part = (m * r[row] - force) * scale, speed / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row, max(left, part))
-    if left >= part:
-        if not soft:
-            _add(g, first, 1.0, 0.0, 0.0)
-            _add(g, first + 1, 1.0, 0.0, 0.0)
+    if left >= part or max(left, part) < a.solver[TOLERANCE]:  # which the solver does not tell apart
+        _add(g, first, 1.0, 0.0, 0.0, soft)
+        _add(g, first + 1, 1.0, 0.0, 0.0, soft)
         return
     s, t = (x / speed, y / speed) if speed > 0.0 else (-r[first] / force, -r[first + 1] / force)
-    if soft:
-        _add(g, first, -t, s, max(speed, 1e-300) / (m * r[row]))
-        g.drag[first], g.drag[first + 1] = -m * s, -m * t
+    _add(g, first, -t, s, speed / (m * r[row]), soft)
+    g.drag[first], g.drag[first + 1] = -m * s, -m * t
 
 
 @kernel
@@ -137,15 +137,14 @@ def _turn(g, a, row, at, near, soft):
     left, part = (m * a.sol.r[row] - abs(r)) * scale, abs(u) / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row, max(left, part))
-    if left >= part:
-        if not soft:
-            _add(g, at, 1.0, 0.0, 0.0)
-    elif soft:
+    if left >= part or max(left, part) < a.solver[TOLERANCE]:
+        _add(g, at, 1.0, 0.0, 0.0, soft)
+    else:
         g.drag[at] = -m if u > 0.0 or (u == 0.0 and r < 0.0) else m
 
 
 @kernel
-def _box(g, a, row, near):
+def _box(g, a, row, near, soft):
     """Friction of a joint."""
     at = g.at[row]
     root, bound = np.sqrt(max(g.compliance[row], 1e-300)), a.rows.mu[at]
@@ -153,6 +152,6 @@ def _box(g, a, row, near):
     if max(left, part) < near and bound > 0.0:
         _kink(g, JOINT_FRICTION, row, max(left, part))
     if left >= part:
-        _add(g, row, 1.0, 0.0, 0.0)
+        _add(g, row, 1.0, 0.0, 0.0, soft)
     else:
         g.drag[row] = 1.0 if a.sol.r[at] > 0.0 else -1.0
