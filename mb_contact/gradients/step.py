@@ -13,11 +13,12 @@ from mb_contact.core.gradients.workspace import (
     BESIDE,
     COINCIDENT,
     FINE,
+    KINKS,
     LATER,
     LOOP,
     NOT_OVER_FACE,
     PARALLEL,
-    ROWS,
+    UNEQUAL,
     UNIQUE,
     UNKNOWN_SHAPE,
     GradientArrays,
@@ -42,6 +43,7 @@ WHY = {
     PARALLEL: "its edges are parallel",
     COINCIDENT: "a vertex lies on another one or on an edge",
     LATER: "it came in at the moment of meeting within the step; take a shorter step",
+    UNEQUAL: "its coefficients of friction are unequal; leave them out",
 }
 
 
@@ -86,7 +88,7 @@ class Differentiator:
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N), strict=True))
         self._rows = self._contacts = 0
-        self._T = np.zeros((0, 0))
+        self._T, self._plans = np.zeros((0, 0)), {}
         self._never = refused_scene(context)
 
     def _allocate(self, rows, contacts):
@@ -107,39 +109,56 @@ class Differentiator:
 
     def derivatives(self, names, near=NEAR):
         """StepDerivatives of the step that was taken last, by some of NAMES."""
+        matrix, impulses, columns, unique = self.solve(names, near)
+        q, v = matrix
+        found = [{name: part[..., own] for name, own in columns.items()} for part in (q, v, impulses)]
+        return StepDerivatives(*found, kinks_of(self.context, self.arrays), unique)
+
+    def solve(self, names, near=NEAR):
+        """What ``derivatives`` are made of.
+
+        Returns
+        -------
+        matrix : ndarray (2, N, columns)
+            Of new coordinates and velocities.
+        impulses : ndarray (k, 3, columns)
+        columns : dict of str to slice
+        unique : bool
+        """
         c = self.context
         refuse_step(c, self._never)
         q, v, gravity, dt = c.last
         count, rows = int(c.contacts.count[0]), int(c.rows.end[0] + c.bilateral.info[1])
         if rows > self._rows or count > self._contacts or not self._rows:
             self._allocate(rows, count)
-        g = self.arrays
+        g, names = self.arrays, tuple(names)
         status, contact = pose_step(self._handle, c.handle, q, v, gravity, dt)
         if status != FINE:
             raise self._refused(status, contact)
-        width = 0
-        for i, name in enumerate(NAMES):
-            g.first[i] = width
-            width += self._widths[name] if name in names else 0
-        g.first[len(NAMES)] = width
+        if names not in self._plans:
+            widths = [self._widths[name] if name in names else 0 for name in NAMES]
+            cut = np.cumsum([0, *widths])
+            own = [slice(*pair) for pair in zip(cut[:-1].tolist(), cut[1:].tolist(), strict=True)]
+            self._plans[names] = cut, {name: own[NAMES.index(name)] for name in names}
+        first, columns = self._plans[names]
+        g.first[:] = first
+        width = int(first[-1])
         if len(self._T) <= rows or self._T.shape[1] < rows + width:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 1 + width))
-        dq, dv = np.empty((c.N, width)), np.empty((c.N, width))
-        dp = np.empty((count, 3, width))
-        solve_step(self._handle, c.handle, dt, near, dq, dv, dp, self._T)
-        found, first = ({}, {}, {}), g.first.tolist()
-        for i, name in enumerate(NAMES):
-            if name in names:
-                own = slice(first[i], first[i + 1])
-                for by, matrix in zip(found, (dq, dv, dp), strict=True):
-                    by[name] = matrix[..., own]
-        return StepDerivatives(*found, kinks_of(c, g), bool(g.count[UNIQUE]))
+        matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
+        solve_step(self._handle, c.handle, dt, near, matrix, impulses, self._T)
+        return matrix, impulses, columns, bool(g.count[UNIQUE])
+
+    @property
+    def kinks(self):
+        """How many laws are near another state."""
+        return int(self.arrays.count[KINKS])
 
     def _refused(self, status, contact):
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
-            return InputError("no derivative of the rows of loop closures; leave them out, or embed them (loops: embedded)")
+            return InputError("no derivative of the rows of loop closures; leave them out")
         pair = int(c.contacts.pair[contact])
         a, b = c.pair_links[pair]
         why = WHY.get(status)
@@ -161,7 +180,7 @@ def refused_scene(context):
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
     for has, what in (
-        (len(c.world.flexible), "flexible links"), (c.parts, "embedded loops (loops: multipliers has rows)"),
+        (len(c.world.flexible), "flexible links"), (c.parts, "embedded loops"),
         (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
         (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
         (scene.moving_surfaces, "moving surfaces"),
@@ -184,6 +203,3 @@ def refuse_step(context, never):
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
     if c.impacts is not None and c.impacts.happened:
         raise InputError("no derivative of a step with impacts with restitution; leave restitution out")
-    count = int(c.contacts.count[0])
-    if (c.friction.mu[:count, 0] != c.friction.mu[:count, 1]).any():
-        raise InputError("no derivative of unequal coefficients of friction; leave them out")

@@ -163,7 +163,7 @@ def _over_face(g, geoms, own, face, other, m, x, gap):
 
 @kernel
 def _face_line(g, at, o, m):
-    """Axis and outward direction of the line of cylinder ``at`` that faces m; whether a cap, and whether a line does."""
+    """Axis and outward direction of the line of a cylinder that faces m; whether a cap, and whether a line does."""
     k = body_vector(g.d.kin.R, o, vector(g.cores.axis, at))
     along = vector_dot(m, k)
     across = vector_sum(opposite(m), along, k)
@@ -179,9 +179,7 @@ def _face_line(g, at, o, m):
 def _line_end(g, at, o, i):
     """End i of the facing line of a cylinder, world."""
     end = (g.cores.end[at, i, 0], g.cores.end[at, i, 1], g.cores.end[at, i, 2])
-    return vector_sum(
-        body_point(g.d.kin.R, g.d.kin.p, o, end), g.meeting.number[ROUND], vector(g.meeting.vector, OUT)
-    )
+    return vector_sum(body_point(g.d.kin.R, g.d.kin.p, o, end), g.meeting.number[ROUND], vector(g.meeting.vector, OUT))
 
 
 @kernel

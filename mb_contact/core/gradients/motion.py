@@ -7,6 +7,7 @@ All twists and wrenches are taken in world axes at the world's origin.  S_j is t
 One that carries j, i, turns it: dS_j/dq_i = S_i x S_j (``core/tree/derivatives.py``).
 """
 
+from mb_contact.core.gradients.workspace import BODY_A, BODY_B, PATH
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.derivatives import comes_before, evaluate_inverse_derivatives, force_cross, motion_cross
 from mb_contact.core.tree.spatial import (
@@ -20,7 +21,6 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.gradients.workspace import BODY_A, BODY_B, PATH
 
 
 @sweep

@@ -24,14 +24,13 @@ from mb_contact.core.gradients.motion import (
     velocity_at,
     wrench_at,
 )
-from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS
+from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
     add_spatial,
-    put_vector,
     spatial,
     spatial_sum,
     vector,
@@ -65,7 +64,8 @@ def pose_rows(g, a, dt):
             g.J[row, j] = g.u_q[row, j] = 0.0
     for i in range(count):
         late = a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
-        status = LATER if late else place_contact(g, a, i)
+        unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
+        status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
         if status != FINE:
             return status, i
     level_contacts(g, a, g.low)
@@ -92,8 +92,16 @@ def _placed(g, i, j, V_a, V_b):
 
 @sweep
 def _twist(g, k):
-    """Twist of body k at the end of the step; g.count[PATH] is that of the pair."""
+    """Twist of body k at the end of the step."""
     return spatial(g.end_twist, k) if k >= 0 else STILL
+
+
+@sweep
+def contact_impulse(a, i):
+    """Impulse of contact i on A, world axes."""
+    r, row = a.sol.r, 3 * i
+    p = vector_sum(vector_sum(ZERO, r[row], vector(a.contacts.normal, i)), r[row + 1], vector(a.frames.t1, i))
+    return vector_sum(p, r[row + 2], vector(a.frames.t2, i))
 
 
 @kernel
@@ -104,8 +112,7 @@ def _contact(g, a, i, dt):
     begin_bodies(g, a, k, m)
     row, x, n = 3 * i, vector(a.contacts.point, i), vector(a.contacts.normal, i)
     t1, t2 = vector(a.frames.t1, i), vector(a.frames.t2, i)
-    r = a.sol.r
-    p = vector_sum(vector_sum(vector_sum(ZERO, r[row], n), r[row + 1], t1), r[row + 2], t2)
+    p = contact_impulse(a, i)
     V = spatial_sum(_twist(g, k), -1.0, _twist(g, m))
     w = velocity_at(V, x)
     slope = gap_slope(a.contacts.gap[i], a.settings, dt, a.settings[UNIT_LENGTH]) if a.sol.pushed[row] == 0.0 else 0.0

@@ -18,7 +18,7 @@ import numpy as np
 
 from mb_contact.core.gradients.laws import active_laws
 from mb_contact.core.gradients.motion import move_twists
-from mb_contact.core.gradients.rows import pose_rows
+from mb_contact.core.gradients.rows import contact_impulse, pose_rows
 from mb_contact.core.gradients.solve import expand_right, factor, reduce_right, reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
     BY_DAMPING,
@@ -28,10 +28,10 @@ from mb_contact.core.gradients.workspace import (
     BY_MASS,
     BY_Q,
     BY_V,
-    FINE,
     HELD,
     ROWS,
     SOFT,
+    UNIQUE,
 )
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
@@ -59,23 +59,26 @@ def pose_step(g, a, q, v, gravity, dt):
 
 
 @kernel
-def solve_step(g, a, dt, near, dq, dv, dp, T):
+def solve_step(g, a, dt, near, out, dp, T):
     """Derivatives of the posed step by the names with columns in ``first``.
 
     Parameters
     ----------
-    dq, dv : ndarray (N, columns)
+    out : ndarray (2, N, columns)
+        Of coordinates and velocities behind the step.
     dp : ndarray (contacts, 3, columns)
         Of their impulses on A, world axes.
     T : ndarray (rows + 1, rows + columns)
         Scratch.
     """
+    dq, dv = out[0], out[1]
     _pose_right(g, a, dt, dv)
     factor(g, a.work.implicit)
     reduce_rows(g)
     active_laws(g, a, near)
     reduce_right(g, dv)
     _push_bounds(g, a, dt, dv)
+    g.count[UNIQUE] = 1
     if g.count[HELD] > 0:
         solve_held(g, a, dv, T)
     expand_right(g, dv)
@@ -141,14 +144,15 @@ def _mass(g, k, dt, Z):
 def _push_bounds(g, a, dt, Z):
     """Impulses by the bounds of friction that slips, which are known at once, into Z."""
     first = g.first
-    friction, joint = first[BY_FRICTION + 1] > first[BY_FRICTION], first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
-    for i in range(a.contacts.count[0] if friction else 0):
+    wanted = first[BY_FRICTION + 1] > first[BY_FRICTION]
+    for i in range(a.contacts.count[0] if wanted else 0):
         for row in range(3 * i + 1, 3 * i + 3):
             f, c = _by_friction(g, a, row), first[BY_FRICTION] + a.contacts.pair[i]
             if f != 0.0:
                 for k in range(Z.shape[0]):
                     Z[k, c] += f * g.Y[row, k]
-    for row in range(g.count[ROWS] if joint else 0):
+    wanted = first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
+    for row in range(g.count[ROWS] if wanted else 0):
         at = g.at[row]
         if a.rows.law[at] == BOX and a.rows.dof[at] >= 0 and g.drag[row] != 0.0:
             for k in range(Z.shape[0]):
@@ -197,8 +201,7 @@ def _turned_impulse(g, a, i, dp):
         for j in range(3):
             dp[i, j, first[BY_FRICTION] + a.contacts.pair[i]] += x * t1[j] + y * t2[j]
     if first[BY_Q + 1] > first[BY_Q]:
-        r = a.sol.r
-        p = vector_sum(vector_sum(vector_sum(ZERO, r[row], vector(a.contacts.normal, i)), r[row + 1], t1), r[row + 2], t2)
+        p = contact_impulse(a, i)
         for c in range(g.S.shape[0]):
             by = vector_product((g.turn[i, 0, c], g.turn[i, 1, c], g.turn[i, 2, c]), p)
             for j in range(3):
