@@ -41,7 +41,7 @@ ALLOWED = {
     "gradients": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces", "gradients"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
-    "worlds": BELOW_SIMULATION | {"lazy", "simulation"},
+    "worlds": BELOW_SIMULATION | {"lazy", "simulation", "gradients"},
     "gym": BELOW_SIMULATION | {"control", "simulation", "worlds", "viewer"},
     "identification": BELOW_SIMULATION | {"gradients", "simulation"},
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},

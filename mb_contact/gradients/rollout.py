@@ -88,13 +88,13 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
         for first in reversed(range(0, steps, stride)):
             sim.restore(kept.pop())
             segment = [_step(sim, efforts[k], cost, k, names) for k in range(first, min(first + stride, steps))]
-            for k, (derivatives, term) in reversed(list(enumerate(segment, first))):
-                pulled = {name: _pull(derivatives, name, y) for name in names}
-                kinks += len(derivatives.kinks)
-                by_effort[k] = pulled["effort"]
+            for k, (matrix, columns, near, term) in reversed(list(enumerate(segment, first))):
+                pulled = y @ matrix
+                kinks += near
+                by_effort[k] = pulled[columns["effort"]]
                 for name in names[3:]:
-                    by[name] = by.get(name, 0.0) + pulled[name]
-                y = np.concatenate((pulled["q"], pulled["v"]))
+                    by[name] = by.get(name, 0.0) + pulled[columns[name]]
+                y = pulled[: len(y)]  # q and v stand first
                 if term is not None:
                     y = y + term[1]
     finally:
@@ -125,13 +125,9 @@ def _forward(sim, efforts, cost, stride):
 
 
 def _step(sim, effort, cost, k, names):
-    """Derivatives of the step from the present state, and the terms of the cost at its start."""
+    """Derivatives (2 N, columns) of the step from the present state, its kinks, the terms of the cost at its start."""
     term = _terms(cost, k, sim)
     sim.step(effort)
-    return sim.step_derivatives(names), term
-
-
-def _pull(derivatives, name, y):
-    """The adjoint y (2 N,) of the state behind a step times the derivative by one of its arguments."""
-    half = len(y) // 2
-    return y[:half] @ derivatives.q[name] + y[half:] @ derivatives.v[name]
+    differentiator = sim.differentiator()
+    matrix, _, columns, _ = differentiator.solve(names)
+    return matrix.reshape(-1, matrix.shape[2]), columns, differentiator.kinks, term

@@ -340,6 +340,11 @@ class Worlds(WorldReadings):
 
     # --- values -----------------------------------------------------------------------------
 
+    @property
+    def has_own_values(self) -> bool:
+        """Whether ``set`` or ``randomise`` has given worlds values of their own."""
+        return self._own.any()
+
     def set(self, name: str, values: ArrayLike, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
         """Give worlds values of their own.
 
