@@ -5,9 +5,9 @@
 
 from typing import NamedTuple
 
-from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, LIMIT, SLIP, TOUCH
+from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, KINKS, LIMIT, SLIP, TOUCH
 
-KINDS = {TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction"}
+NAMES = {TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction"}
 
 
 class Kink(NamedTuple):
@@ -31,10 +31,14 @@ class Kink(NamedTuple):
 def kinks_of(context, g):
     """Kinks that a kernel has found, as a tuple of Kink."""
     contacts, out = context.contacts, []
-    for (kind, row), distance in zip(g.kink[: g.count[0]].tolist(), g.distance.tolist(), strict=False):
-        if row < 3 * contacts.count[0]:
-            links, i = tuple(context.pair_links[int(contacts.pair[row // 3])]), row // 3
-        else:
-            links, i = (int(context.rows.dof[g.at[row]]),), -1
-        out.append(Kink(KINDS[kind], links, i, distance))
+    found = int(g.count[KINKS])
+    pair, count, links = contacts.pair.tolist() if found else [], 3 * int(contacts.count[0]), {}
+    for (kind, row), distance in zip(g.kink[:found].tolist(), g.distance[:found].tolist(), strict=True):
+        if row >= count:
+            out.append(Kink(NAMES[kind], (int(context.rows.dof[g.at[row]]),), -1, distance))
+            continue
+        at = pair[row // 3]
+        if at not in links:
+            links[at] = context.pair_links[at]
+        out.append(Kink(NAMES[kind], links[at], row // 3, distance))
     return tuple(out)

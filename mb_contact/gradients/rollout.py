@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_choice, as_matrix
+from mb_contact.core.gradients.adjoint import KINKS
 from mb_contact.gradients.step import NAMES
 
 #: (cost, its derivative by q (N,) in tangent coordinates, by v (N,)) of the state behind so many steps; or None
@@ -78,7 +79,7 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
     """
     efforts = as_matrix(efforts, (None, len(sim.world.joint_names)), "efforts")
     names = ("q", "v", "effort", *(as_choice(name, PARAMETERS, "parameters") for name in parameters))
-    start, steps = sim.save(), len(efforts)
+    start, steps, differentiator = sim.save(), len(efforts), sim.differentiator()
     stride = max(1, int(np.sqrt(steps)))
     try:
         total, kept = _forward(sim, efforts, cost, stride)
@@ -88,9 +89,9 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
         for first in reversed(range(0, steps, stride)):
             sim.restore(kept.pop())
             segment = [_step(sim, efforts[k], cost, k, names) for k in range(first, min(first + stride, steps))]
-            for k, (matrix, columns, near, term) in reversed(list(enumerate(segment, first))):
-                pulled = y @ matrix
-                kinks += near
+            for k, (record, columns, term) in reversed(list(enumerate(segment, first))):
+                pulled = differentiator.pull(record, y)
+                kinks += int(record[KINKS])
                 by_effort[k] = pulled[columns["effort"]]
                 for name in names[3:]:
                     by[name] = by.get(name, 0.0) + pulled[columns[name]]
@@ -125,9 +126,7 @@ def _forward(sim, efforts, cost, stride):
 
 
 def _step(sim, effort, cost, k, names):
-    """Derivatives (2 N, columns) of the step from the present state, its kinks, the terms of the cost at its start."""
+    """Record of the step from the present state, and the terms of the cost at its start."""
     term = _terms(cost, k, sim)
     sim.step(effort)
-    differentiator = sim.differentiator()
-    matrix, _, columns, _ = differentiator.solve(names)
-    return matrix.reshape(-1, matrix.shape[2]), columns, differentiator.kinks, term
+    return *sim.differentiator().record(names), term

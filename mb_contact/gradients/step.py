@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.declare import allocate
+from mb_contact.core.gradients.adjoint import HEADER, pull_step, record_step
 from mb_contact.core.gradients.step import pose_step, solve_step
 from mb_contact.core.gradients.workspace import (
     BESIDE,
     COINCIDENT,
     FINE,
-    KINKS,
     LATER,
     LOOP,
     NOT_OVER_FACE,
@@ -88,7 +88,7 @@ class Differentiator:
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N), strict=True))
         self._rows = self._contacts = 0
-        self._T, self._plans = np.zeros((0, 0)), {}
+        self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
 
     def _allocate(self, rows, contacts):
@@ -126,33 +126,51 @@ class Differentiator:
         unique : bool
         """
         c = self.context
+        count, columns, width = self._pose(names)
+        matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
+        solve_step(self._handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
+        return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
+
+    def record(self, names):
+        """The last step as a vector for ``pull``, and the columns of the names."""
+        c = self.context
+        _, columns, width = self._pose(names)
+        if self._Z.shape[1] != width:
+            self._Z = np.empty((c.N, width))
+        rows = int(c.rows.end[0] + c.bilateral.info[1])
+        record = np.empty(HEADER + c.N * (1 + c.N + width) + rows * (3 * c.N + 1 + rows))
+        record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
+        return record, columns
+
+    def pull(self, record, y):
+        """The adjoint y (2 N,) of the state behind a recorded step times its derivatives, (columns,)."""
+        out = np.empty(int(self.arrays.first[-1]))
+        pull_step(self._handle, self.context.handle, record, y.copy(), self._T, out)
+        return out
+
+    def _pose(self, names):
+        """Pose the last step; its contacts, the columns of the names and how many there are."""
+        c = self.context
         refuse_step(c, self._never)
         q, v, gravity, dt = c.last
         count, rows = int(c.contacts.count[0]), int(c.rows.end[0] + c.bilateral.info[1])
         if rows > self._rows or count > self._contacts or not self._rows:
             self._allocate(rows, count)
-        g, names = self.arrays, tuple(names)
         status, contact = pose_step(self._handle, c.handle, q, v, gravity, dt)
         if status != FINE:
             raise self._refused(status, contact)
+        names = tuple(names)
         if names not in self._plans:
             widths = [self._widths[name] if name in names else 0 for name in NAMES]
             cut = np.cumsum([0, *widths])
             own = [slice(*pair) for pair in zip(cut[:-1].tolist(), cut[1:].tolist(), strict=True)]
             self._plans[names] = cut, {name: own[NAMES.index(name)] for name in names}
         first, columns = self._plans[names]
-        g.first[:] = first
+        self.arrays.first[:] = first
         width = int(first[-1])
-        if len(self._T) <= rows or self._T.shape[1] < rows + width:
-            self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 1 + width))
-        matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
-        solve_step(self._handle, c.handle, dt, near, matrix, impulses, self._T)
-        return matrix, impulses, columns, bool(g.count[UNIQUE])
-
-    @property
-    def kinks(self):
-        """How many laws are near another state."""
-        return int(self.arrays.count[KINKS])
+        if len(self._T) <= rows or self._T.shape[1] <= rows + width:
+            self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + width))
+        return count, columns, width
 
     def _refused(self, status, contact):
         """InputError about the contact, or the row, that has no derivative."""

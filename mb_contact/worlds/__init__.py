@@ -5,6 +5,10 @@
 
 from mb_contact.lazy import lazy_names
 
-_DEFINED = {"gradients": ("rollout_gradients",), "trajectories": ("Rollout", "rollout"), "worlds": ("Worlds", "WorldsState")}
+_DEFINED = {
+    "gradients": ("rollout_gradients",),
+    "trajectories": ("Rollout", "rollout"),
+    "worlds": ("Worlds", "WorldsState"),
+}
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

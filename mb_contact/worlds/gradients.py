@@ -63,9 +63,7 @@ def rollout_gradients(
         found = []
         for w in shares[i]:
             simulators[i].state[:] = worlds.state(w)
-            found.append(
-                rollout_gradient(simulators[i], efforts[w], lambda k, q, v, w=w: cost(w, k, q, v), parameters)
-            )
+            found.append(rollout_gradient(simulators[i], efforts[w], lambda k, q, v, w=w: cost(w, k, q, v), parameters))
         return found
 
     with ThreadPoolExecutor(worlds.threads) as pool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.workspace import BY_Q, HELD, PATH, ROWS, SOFT, UNIQUE
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 
 RANK = 1e-9  #: part of the largest diagonal below which impulses are not unique
 
@@ -93,14 +93,9 @@ def expand_right(g, Z):
 def solve_held(g, a, Z, T):
     """Unknowns x into the last columns of T (H + 1, H + columns), and their part of Z."""
     held, soft = g.count[HELD], g.count[SOFT]
-    _pose(g, a, Z, T, held)
-    _eliminate(T, 0, soft, held, held + Z.shape[1])
-    rank = _triangle(g, T, soft, held, held + Z.shape[1])
-    g.count[UNIQUE] = 1 if rank == held - soft else 0
-    _back(T, soft, soft + rank, held + Z.shape[1])
-    if rank < held - soft:
-        _least_norm(T, soft, soft + rank, held, held + Z.shape[1])
-    _soft_unknowns(g, T, soft, held, held + Z.shape[1])
+    pose_matrix(g, a, T)
+    _pose_right(g, Z, T, held)
+    g.count[UNIQUE] = 1 if solve_posed(g, T, soft, held, held + Z.shape[1]) else 0
     for p in range(soft, held):
         _push(g, Z, T, p, g.order[p], held)
     for p in range(soft):
@@ -108,28 +103,65 @@ def solve_held(g, a, Z, T):
 
 
 @kernel
-def _pose(g, a, Z, T, held):
-    """T := [C D^-1 B + softness, dg - C D^-1 Z], rows and columns in units of the rows' compliances."""
-    M, width, q = g.d.M, Z.shape[1], g.first[BY_Q]
+def solve_posed(g, T, soft, held, width):
+    """Solve T (held + 1, width) for its last columns, which its rows then have in the order; whether that is unique."""
+    _eliminate(T, 0, soft, held, width)
+    rank = _triangle(g, T, soft, held, width)
+    _back(T, soft, soft + rank, width)
+    if rank < held - soft:
+        _least_norm(T, soft, soft + rank, held, width)
+    _soft_unknowns(g, T, soft, held, width)
+    return rank == held - soft
+
+
+@sweep
+def entry(g, e, k):
+    """Entry k of row e of C L^-1."""
+    row, v = g.row[e], g.weight[e, 1]
+    return g.Y[row, k] * g.weight[e, 0] + (g.Y[row + 1, k] * v if v != 0.0 else 0.0)
+
+
+@sweep
+def turned_entry(g, e, k):
+    """Entry k of the derivative of row e's velocity by q."""
+    row, v = g.row[e], g.weight[e, 1]
+    return g.u_q[row, k] * g.weight[e, 0] + (g.u_q[row + 1, k] * v if v != 0.0 else 0.0)
+
+
+@kernel
+def pose_matrix(g, a, T):
+    """T := C D^-1 B + softness, rows and columns in units of the rows' compliances."""
+    M, held = g.d.M, g.count[HELD]
     _columns(g, a, held)
     for e in range(held):
-        row, u, v = g.row[e], g.weight[e, 0], g.weight[e, 1]
-        row_path(g, row)
-        for c in range(held + width):
+        row_path(g, g.row[e])
+        for c in range(held):
             T[e, c] = 0.0
         for i in range(g.count[PATH]):
             k = g.path[i]
-            y = g.Y[row, k] * u + (g.Y[row + 1, k] * v if v != 0.0 else 0.0)
-            f = y / M[k, k]
+            f = entry(g, e, k) / M[k, k]
             for c in range(held):
                 T[e, c] += f * g.B[k, c]
-            for c in range(width):
-                T[e, held + c] -= f * Z[k, c]
-            if g.first[BY_Q + 1] > q:
-                T[e, held + q + k] -= u * g.u_q[row, k] + (v * g.u_q[row + 1, k] if v != 0.0 else 0.0)
         T[e, e] += g.softness[e]
         for c in range(held):
             T[e, c] *= g.scale[e] * g.scale[c]
+
+
+@kernel
+def _pose_right(g, Z, T, held):
+    """dg - C D^-1 Z behind the matrix in T."""
+    M, width, q = g.d.M, Z.shape[1], g.first[BY_Q]
+    for e in range(held):
+        row_path(g, g.row[e])
+        for c in range(held, held + width):
+            T[e, c] = 0.0
+        for i in range(g.count[PATH]):
+            k = g.path[i]
+            f = entry(g, e, k) / M[k, k]
+            for c in range(width):
+                T[e, held + c] -= f * Z[k, c]
+            if g.first[BY_Q + 1] > q:
+                T[e, held + q + k] -= turned_entry(g, e, k)
         for c in range(held, held + width):
             T[e, c] *= g.scale[e]
 
@@ -141,12 +173,12 @@ def _columns(g, a, held):
         for e in range(held):
             g.B[k, e] = 0.0
     for e in range(held):
-        row, u, v = g.row[e], g.weight[e, 0], g.weight[e, 1]
+        row = g.row[e]
         row_path(g, row)
         for i in range(g.count[PATH]):
             k = g.path[i]
-            y = g.Y[row, k] * u + (g.Y[row + 1, k] * v if v != 0.0 else 0.0)
-            if v == 0.0 and row % 3 == 0 and row < 3 * a.contacts.count[0]:
+            y = entry(g, e, k)
+            if g.weight[e, 1] == 0.0 and row % 3 == 0 and row < 3 * a.contacts.count[0]:
                 f = a.rows.next[row]
                 while f >= 0:
                     y += g.drag[f] * g.Y[f, k]

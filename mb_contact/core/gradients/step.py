@@ -33,7 +33,7 @@ from mb_contact.core.gradients.workspace import (
     SOFT,
     UNIQUE,
 )
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep, unlocked
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_vector,
@@ -51,14 +51,14 @@ from mb_contact.core.workspace import BOX
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
 
 
-@kernel
+@unlocked
 def pose_step(g, a, q, v, gravity, dt):
     """The rows of the step from (q, v); (status, contact).  Behind it, ``count[ROWS]`` says how large T has to be."""
     move_twists(g, a, q, v, gravity, dt)
     return pose_rows(g, a, dt)
 
 
-@kernel
+@unlocked
 def solve_step(g, a, dt, near, out, dp, T):
     """Derivatives of the posed step by the names with columns in ``first``.
 
@@ -72,12 +72,8 @@ def solve_step(g, a, dt, near, out, dp, T):
         Scratch.
     """
     dq, dv = out[0], out[1]
-    _pose_right(g, a, dt, dv)
-    factor(g, a.work.implicit)
-    reduce_rows(g)
-    active_laws(g, a, near)
+    linearise(g, a, dt, near, dv)
     reduce_right(g, dv)
-    _push_bounds(g, a, dt, dv)
     g.count[UNIQUE] = 1
     if g.count[HELD] > 0:
         solve_held(g, a, dv, T)
@@ -86,6 +82,16 @@ def solve_step(g, a, dt, near, out, dp, T):
     _coordinates(g, a, dt, dq, dv)
     _follow(g, a, dq)
     _follow(g, a, dv)
+
+
+@kernel
+def linearise(g, a, dt, near, Z):
+    """Efforts by all names at fixed v+ and free impulses into Z (N, columns), factors, and the rows that hold."""
+    _pose_right(g, a, dt, Z)
+    factor(g, a.work.implicit)
+    reduce_rows(g)
+    active_laws(g, a, near)
+    _push_bounds(g, a, dt, Z)
 
 
 @kernel
@@ -150,13 +156,13 @@ def _push_bounds(g, a, dt, Z):
             f, c = _by_friction(g, a, row), first[BY_FRICTION] + a.contacts.pair[i]
             if f != 0.0:
                 for k in range(Z.shape[0]):
-                    Z[k, c] += f * g.Y[row, k]
+                    Z[k, c] += f * g.J[row, k]
     wanted = first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
     for row in range(g.count[ROWS] if wanted else 0):
         at = g.at[row]
         if a.rows.law[at] == BOX and a.rows.dof[at] >= 0 and g.drag[row] != 0.0:
             for k in range(Z.shape[0]):
-                Z[k, first[BY_JOINT_FRICTION] + a.rows.dof[at]] += dt * g.drag[row] * g.Y[row, k]
+                Z[k, first[BY_JOINT_FRICTION] + a.rows.dof[at]] += dt * g.drag[row] * g.J[row, k]
 
 
 @kernel
@@ -224,15 +230,19 @@ def _coordinates(g, a, dt, dq, dv):
             _turn(g, start, (dt * a.v[start], dt * a.v[start + 1], dt * a.v[start + 2]), dt, dq, dv)
 
 
-@kernel
-def _turn(g, i, w, dt, dq, dv):
-    """R+ = exp(w~) R has d(theta+) = exp(w~) d(theta) + J_l(w) dw, J_l = 1 + (1 - cos a)/a^2 w~ + (a - sin a)/a^3 w~^2.
-
-    a = |w|; sin a / a = 1 - s a^2.
-    """
+@sweep
+def turn_factors(w):
+    """c and s of J_l = 1 + c w~ + s w~^2, with a = |w|: (1 - cos a)/a^2 and (a - sin a)/a^3; and a^2."""
     a = np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     c = 0.5 - a * a / 24.0 if a < 1e-4 else (1.0 - np.cos(a)) / (a * a)
     s = 1.0 / 6.0 - a * a / 120.0 if a < 1e-4 else (a - np.sin(a)) / a**3
+    return c, s, a * a
+
+
+@kernel
+def _turn(g, i, w, dt, dq, dv):
+    """R+ = exp(w~) R has d(theta+) = exp(w~) d(theta) + J_l(w) dw, exp(w~) = 1 + (1 - s a^2) w~ + c w~^2."""
+    c, s, square = turn_factors(w)
     for j in range(dv.shape[1]):
         x = dt * dv[i, j], dt * dv[i + 1, j], dt * dv[i + 2, j]
         once = vector_product(w, x)
@@ -241,7 +251,7 @@ def _turn(g, i, w, dt, dq, dv):
         for j in range(3):
             x = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
             once = vector_product(w, x)
-            x = vector_sum(vector_sum(x, 1.0 - s * a * a, once), c, vector_product(w, once))
+            x = vector_sum(vector_sum(x, 1.0 - s * square, once), c, vector_product(w, once))
             for m in range(3):
                 dq[i + m, g.first[BY_Q] + i + j] += x[m]
 
