@@ -80,17 +80,18 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
     efforts = as_matrix(efforts, (None, len(sim.world.joint_names)), "efforts")
     names = ("q", "v", "effort", *(as_choice(name, PARAMETERS, "parameters") for name in parameters))
     start, steps, differentiator = sim.save(), len(efforts), sim.differentiator()
-    stride = max(1, int(np.sqrt(steps)))
+    stride = max(1, int(2.0 * np.sqrt(steps)))
     try:
         total, kept = _forward(sim, efforts, cost, stride)
         last = _terms(cost, steps, sim)
         y = np.zeros(2 * len(sim.v)) if last is None else last[1]
-        by_effort, by, kinks = np.zeros_like(efforts), {}, 0
+        by_effort, by, kinks, spare = np.zeros_like(efforts), {}, 0, []
         for first in reversed(range(0, steps, stride)):
             sim.restore(kept.pop())
-            segment = [_step(sim, efforts[k], cost, k, names) for k in range(first, min(first + stride, steps))]
+            segment = [_step(sim, efforts[k], cost, k, names, spare) for k in range(first, min(first + stride, steps))]
             for k, (record, columns, term) in reversed(list(enumerate(segment, first))):
                 pulled = differentiator.pull(record, y)
+                spare.append(record)
                 kinks += int(record[KINKS])
                 by_effort[k] = pulled[columns["effort"]]
                 for name in names[3:]:
@@ -125,8 +126,8 @@ def _forward(sim, efforts, cost, stride):
     return total, kept
 
 
-def _step(sim, effort, cost, k, names):
+def _step(sim, effort, cost, k, names, spare):
     """Record of the step from the present state, and the terms of the cost at its start."""
     term = _terms(cost, k, sim)
     sim.step(effort)
-    return *sim.differentiator().record(names), term
+    return *sim.differentiator().record(names, spare), term

@@ -131,14 +131,15 @@ class Differentiator:
         solve_step(self._handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
         return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
 
-    def record(self, names):
-        """The last step as a vector for ``pull``, and the columns of the names."""
+    def record(self, names, spare):
+        """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
         c = self.context
         _, columns, width = self._pose(names)
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
         rows = int(c.rows.end[0] + c.bilateral.info[1])
-        record = np.empty(HEADER + c.N * (1 + c.N + width) + rows * (3 * c.N + 1 + rows))
+        size = HEADER + c.N * (1 + c.N + width) + rows * (3 * c.N + 1 + rows)
+        record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
         record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
         return record, columns
 
@@ -193,7 +194,7 @@ def refused_scene(context):
     c, scene = context, context.scene
     if (scene.integrator, scene.collision_scheme) != ("semi_implicit_euler", "time_stepping"):
         return "derivatives know integrator semi_implicit_euler with collision_scheme time_stepping"
-    if c.friction.model[1] > 0:
+    if scene.friction_model == "coulomb_polyhedral":
         return "no derivative of friction in polygons; set friction_model: coulomb_cone"
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"

@@ -1,0 +1,146 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of steps beside central differences of the step itself, and what they and gradients of rollouts cost.
+
+    python benchmarks/gradients.py [--states N] [--only SCENE] [--quick]
+
+Differences are extrapolated by Richardson, of each of q, v and effort; deviations are relative to the largest entry, or
+to one.  A state whose step has a kink within 1e-3, slips without unique impulses, or has points of one face equally deep to
+1e-6 m, of which the deepest one says how high all stand, is drawn again and counted.
+Exit code 1 where a deviation is larger than 1e-6.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from time import process_time
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "test")]
+
+import numpy as np  # noqa: E402
+from oracles.step_differences import Differences, push_out_fully  # noqa: E402
+from quick import options_of  # noqa: E402
+from scenes.gradient_scenes import SCENES  # noqa: E402
+
+from mb_contact.core.handle import TOLERANCE  # noqa: E402
+from mb_contact.errors import InputError  # noqa: E402
+from mb_contact.gradients import rollout_gradient  # noqa: E402
+from mb_contact.gradients.step import NAMES  # noqa: E402
+
+NEAR = 1e-3  #: a kink so near is left out [sqrt(N s m/s)]
+LEVEL = 1e-6  #: points of one face so equally deep are, too [m]
+SIZE = 1e-7  #: of differences
+BOUND = 1e-6
+TRIES = 20  #: draws of a state at most
+COSTS = ("box on a table", "dual arm", "quadruped")
+SOLVED = 1e-13  #: natural map that is asked for here: rounding, instead of a step's 1e-10
+
+
+def smooth(sim, step):
+    """Whether the last step is away from kinks, and its velocities are unique."""
+    found = sim.step_derivatives((), NEAR)
+    contacts = sim.context.contacts
+    count = int(contacts.count[0])
+    for i in range(1, count):
+        for j in range(i):
+            same = contacts.pair[i] == contacts.pair[j] and (contacts.normal[i] == contacts.normal[j]).all()
+            if same and abs(contacts.gap[i] - contacts.gap[j]) < LEVEL:
+                return False
+    return all(kink.kind == "gap" for kink in found.kinks) and (found.unique or "slip" not in step.contacts["state"])
+
+
+def compare(make, count, seed):
+    """(worst deviation, states compared, with contacts, at kinks, refused) of a scene."""
+    rng = np.random.default_rng(seed)
+    sim, draw = make()
+    push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = SOLVED
+    worst, done, touching, kinks, refused = 0.0, 0, 0, 0, ""
+    for _ in range(count):
+        for _ in range(TRIES):
+            q, v, effort = draw(rng)
+            differences = Differences(sim, q, v, effort)
+            sim.set_state(q, v)
+            step = sim.step(effort)
+            try:
+                if smooth(sim, step):
+                    break
+                kinks += 1
+            except InputError as error:
+                refused = str(error)
+        else:
+            continue
+        worst = max(worst, differences.worst(size=SIZE))
+        done += 1
+        touching += bool(len(step.contacts["gap"]) and np.any(step.contacts["state"] != "separate"))
+    return worst, done, touching, kinks, refused
+
+
+def least(function, repeats):
+    """Least processor time of calls [us]."""
+    best = np.inf
+    for _ in range(repeats):
+        start = process_time()
+        for _ in range(20):
+            function()
+        best = min(best, (process_time() - start) / 20)
+    return best * 1e6
+
+
+def costs(name, repeats):
+    """(contacts, step, step with derivatives, step of a rollout, with its gradient), times in us."""
+    sim, draw = SCENES[name]()
+    q, v, effort = draw(np.random.default_rng(1))
+    sim.set_state(q, v)
+    sim.step(effort)
+    count = int(sim.context.contacts.count[0])
+    step = least(lambda: sim.step(effort), repeats)
+    both = least(lambda: (sim.step(effort), sim.step_derivatives(NAMES[:3])), repeats)
+    sim.set_state(q, v)
+    efforts, N = np.tile(effort, (100, 1)), len(v)
+
+    def cost(k, q, v):
+        return (v[-1], np.zeros(N), np.eye(N)[-1]) if k == 100 else None
+
+    rolled, gradient = np.inf, np.inf
+    for _ in range(repeats):
+        before, start = sim.save(), process_time()
+        for effort in efforts:
+            sim.step(effort)
+        rolled = min(rolled, process_time() - start)
+        sim.restore(before)
+        start = process_time()
+        rollout_gradient(sim, efforts, cost)
+        gradient = min(gradient, process_time() - start)
+    return count, step, both, rolled * 1e4, gradient * 1e4
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--states", type=int, default=100, metavar="N", help="of each scene (default: 100)")
+    parser.add_argument("--only", choices=SCENES, metavar="SCENE", help="one scene")
+    parser.add_argument("--repeats", type=int, default=30, metavar="N", help="of times (default: 30)")
+    options = options_of(parser, states=2, only="box on a table", repeats=2)
+    names = [options.only] if options.only else list(SCENES)
+    print("| scene | states | that touch | drawn again at kinks | worst deviation |\n|---|--:|--:|--:|--:|")
+    total, failed = 0, False
+    for i, name in enumerate(names):
+        worst, done, touching, kinks, refused = compare(SCENES[name], options.states, i)
+        print(f"| {name} | {done} | {touching} | {kinks} | {worst:.1e} |{' ' + refused if refused else ''}", flush=True)
+        total, failed = total + done, failed or worst > BOUND or done == 0
+    print(f"\n{total} states\n\n| scene | contacts | step, µs | with derivatives by q, v, effort | times a step "
+          "| rollout, µs a step | with its gradient | times the rollout |\n|---|--:|--:|--:|--:|--:|--:|--:|")  # fmt: skip
+    for name in COSTS:
+        if name in names:
+            count, step, both, rolled, gradient = costs(name, options.repeats)
+            print(f"| {name} | {count} | {step:.1f} | {both:.1f} | {both / step:.1f} | {rolled:.1f} | {gradient:.1f} "
+                  f"| {gradient / rolled:.1f} |")  # fmt: skip
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
