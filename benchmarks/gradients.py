@@ -6,8 +6,8 @@
     python benchmarks/gradients.py [--states N] [--only SCENE] [--quick]
 
 Differences are extrapolated by Richardson, of each of q, v and effort; deviations are relative to the largest entry, or
-to one.  A state whose step has a kink within 1e-3, slips without unique impulses, or has points of one face equally deep to
-1e-6 m, of which the deepest one says how high all stand, is drawn again and counted.
+to one.  A state whose step has a kink within 1e-3, slips without unique impulses, or has points of one face equally deep
+to 1e-6 m, of which the deepest one says how high all stand, is drawn again and counted.
 Exit code 1 where a deviation is larger than 1e-6.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 
@@ -22,14 +23,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT), str(ROOT / "test")]
 
 import numpy as np  # noqa: E402
-from oracles.step_differences import Differences, push_out_fully  # noqa: E402
 from quick import options_of  # noqa: E402
-from scenes.gradient_scenes import SCENES  # noqa: E402
 
+import mb_contact as mb  # noqa: E402
 from mb_contact.core.handle import TOLERANCE  # noqa: E402
 from mb_contact.errors import InputError  # noqa: E402
 from mb_contact.gradients import rollout_gradient  # noqa: E402
 from mb_contact.gradients.step import NAMES  # noqa: E402
+from oracles.step_differences import Differences, push_out_fully  # noqa: E402
+from scenes.gradient_scenes import SCENES  # noqa: E402
 
 NEAR = 1e-3  #: a kink so near is left out [sqrt(N s m/s)]
 LEVEL = 1e-6  #: points of one face so equally deep are, too [m]
@@ -78,6 +80,25 @@ def compare(make, count, seed):
         done += 1
         touching += bool(len(step.contacts["gap"]) and np.any(step.contacts["state"] != "separate"))
     return worst, done, touching, kinks, refused
+
+
+def beside_pinocchio(count):
+    """Worst relative deviation of a chain's derivatives by q, v and effort from those of Pinocchio's dynamics."""
+    import pinocchio as pin
+
+    sim, draw = SCENES["chain of six"]()
+    model = pin.buildModelFromXML(mb.pendulum(6, length=1.0).urdf())
+    data, rng, worst, dt = model.createData(), np.random.default_rng(7), 0.0, sim.time_step
+    for _ in range(count):
+        q, v, effort = draw(rng)
+        sim.set_state(q, v)
+        sim.step(effort)
+        found = sim.step_derivatives()
+        theirs = pin.computeABADerivatives(model, data, np.stack((np.cos(q), np.sin(q)), 1).ravel(), v, effort)
+        for name, by, own in zip(("q", "v", "effort"), theirs, (0.0, 1.0, 0.0), strict=True):
+            expected = own * np.eye(6) + dt * by
+            worst = max(worst, np.abs(found.v[name] - expected).max() / np.abs(expected).max())
+    return worst
 
 
 def least(function, repeats):
@@ -132,8 +153,12 @@ def main():
         worst, done, touching, kinks, refused = compare(SCENES[name], options.states, i)
         print(f"| {name} | {done} | {touching} | {kinks} | {worst:.1e} |{' ' + refused if refused else ''}", flush=True)
         total, failed = total + done, failed or worst > BOUND or done == 0
-    print(f"\n{total} states\n\n| scene | contacts | step, µs | with derivatives by q, v, effort | times a step "
-          "| rollout, µs a step | with its gradient | times the rollout |\n|---|--:|--:|--:|--:|--:|--:|--:|")  # fmt: skip
+    print(f"\n{total} states")
+    if find_spec("pinocchio"):
+        print(f"\nThe chain beside Pinocchio's forward dynamics: {beside_pinocchio(options.states):.1e}")
+    print("\n| scene | contacts | step, µs | with derivatives by q, v, effort | times a step "
+          "| rollout, µs a step | with its gradient | times the rollout |")  # fmt: skip
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for name in COSTS:
         if name in names:
             count, step, both, rolled, gradient = costs(name, options.repeats)
