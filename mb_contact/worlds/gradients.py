@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def rollout_gradients(
         found = []
         for w in shares[i]:
             simulators[i].state[:] = worlds.state(w)
-            found.append(rollout_gradient(simulators[i], efforts[w], lambda k, q, v, w=w: cost(w, k, q, v), parameters))
+            found.append(rollout_gradient(simulators[i], efforts[w], partial(cost, w), parameters))
         return found
 
     with ThreadPoolExecutor(worlds.threads) as pool:
