@@ -37,7 +37,7 @@ NEAR = 1e-3  #: a kink so near is left out [sqrt(N s m/s)]
 LEVEL = 1e-6  #: points of one face so equally deep are, too [m]
 SIZE, FREE = 1e-7, 1e-5  #: of differences, with contacts and without
 BOUND = 1e-6
-TRIES = 20  #: draws of a state at most
+TRIES = 10  #: draws of a state at most
 COSTS = ("box on a table", "dual arm", "quadruped")
 SOLVED = 1e-13  #: natural map that is asked for here: rounding, instead of a step's 1e-10
 
@@ -115,9 +115,9 @@ def least(function, repeats):
 
 def costs(name, repeats):
     """(contacts, step, step with derivatives, step of a rollout, with its gradient), times in us."""
-    sim, draw = SCENES[name]()
-    q, v, effort = draw(np.random.default_rng(1))
-    sim.set_state(q, v)
+    sim, _ = SCENES[name]()
+    sim.reset()
+    q, v, effort = sim.q, sim.v, sim.nonlinear_effects()[sim.world.joint_v]
     sim.step(effort)
     count = int(sim.context.contacts.count[0])
     step = least(lambda: sim.step(effort), repeats)

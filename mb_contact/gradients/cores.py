@@ -4,7 +4,7 @@
 """Shapes as their cores: points, lines between them and flat faces, with a constant radius around.
 
 sphere, capsule   a point, a segment; their radius
-box, hull         vertices, edges, faces
+box, hull, mesh   vertices, edges, faces
 half-space        a face without corners
 cylinder          four points of each rim, its caps; and the line that faces a direction (``facing_line``)
 """
@@ -19,11 +19,12 @@ from mb_contact.types import (
     SHAPE_CAPSULE,
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
+    SHAPE_MESH,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
 
-KNOWN = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONVEX, SHAPE_PLANE)
+KNOWN = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONVEX, SHAPE_MESH, SHAPE_PLANE)
 AXES = np.eye(3)
 
 

@@ -3,10 +3,15 @@
 
 """Scenes whose steps are differentiated, by name: what makes (Simulator, draw); ``draw(rng)`` makes (q, v, effort)."""
 
+import shutil
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import mb_contact as mb
 from mb_contact.model.scene import Gear, JointProperties
+from scenes.mesh_bodies import revolved, write_obj
 
 M = mb.model
 CONFIG = "package://mb_contact/config/"
@@ -35,8 +40,8 @@ def shipped(file, steps, noise, held=False):
 
 def chain():
     """A pendulum of six links in smooth motion."""
-    sim = mb.Simulator(mb.pendulum(6, length=1.0).scene())
-    return sim, lambda rng: (rng.normal(size=6), rng.normal(size=6), rng.normal(size=6))
+    sim = mb.Simulator(mb.pendulum(6, length=1.0, wall=100.0, floor=-100.0).scene())
+    return sim, lambda rng: (0.4 * rng.normal(size=6), rng.normal(size=6), rng.normal(size=6))  # no link meets another
 
 
 def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, **scene):
@@ -48,19 +53,35 @@ def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, **scene):
         sim = mb.Simulator(mb.Scene(primitives=(body,), ground=M.Ground(material="body"), materials={"body": material},
                                     **scene))  # fmt: skip
         sim.reset()
-
-        def draw(rng):
-            q, low, high = sim.q, 0.0, 0.5
-            q[3:] = rng.normal(size=4)
-            q[3:] /= np.linalg.norm(q[3:])
-            sink(sim, q, slice(2, 3), np.array([1.0]), low, high)
-            v = speed * rng.normal(size=6)
-            v[5] = -abs(v[5]) - 0.5 * speed
-            return q, v, np.zeros(0)
-
-        return sim, draw
+        return sim, tumbling(sim, speed)
 
     return make
+
+
+def ring():
+    """A ring of triangles that overlaps the ground a little."""
+    profile, folder = [[0.08, -0.03], [0.12, -0.03], [0.12, 0.03], [0.08, 0.03]], Path(tempfile.mkdtemp())
+    file = str(write_obj(folder / "ring.obj", revolved(profile, 12)))
+    body = M.Primitive("ring", "mesh", (), M.Pose((0, 0, 1.0)), "free", 1.0, mesh=file, collision_meshes="mesh")
+    sim = mb.Simulator(mb.Scene(primitives=(body,), ground=M.Ground()))
+    shutil.rmtree(folder)
+    sim.reset()
+    return sim, tumbling(sim, 1.0)
+
+
+def tumbling(sim, speed):
+    """Draws of a body that overlaps what is below it a little, in any pose."""
+
+    def draw(rng):
+        q = sim.q
+        q[:2], q[3:] = 0.0, rng.normal(size=4)
+        q[3:] /= np.linalg.norm(q[3:])
+        sink(sim, q, slice(2, 3), np.array([1.0]), 0.0, 0.5)
+        v = speed * rng.normal(size=6)
+        v[5] = -abs(v[5]) - 0.5 * speed
+        return q, v, np.zeros(0)
+
+    return draw
 
 
 def sink(sim, q, place, way, low, high):
@@ -142,6 +163,7 @@ SCENES = {
     "two capsules": pair("capsule", "capsule"),
     "two boxes": pair("box", "box"),
     "box on a capsule": pair("box", "capsule"),
+    "ring of triangles": ring,
     "limits": joints(limits=(-0.5, 0.5)),
     "joint friction": joints(friction=0.8, stiffness=20.0, damping=0.2),
     "gears": joints(gears=(Gear("hinge_0", "hinge_1", -0.7),)),

@@ -30,7 +30,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.types import SHAPE_CYLINDER, SHAPE_PLANE
+from mb_contact.types import SHAPE_CYLINDER, SHAPE_MESH, SHAPE_PLANE
 
 SAME = 1e-7  #: of a shape's size: points so near are one point
 ALIKE = 1e-8  #: by which a normal may differ from that of the face that it is
@@ -90,6 +90,8 @@ def find_features(g, geoms, pair, n, x, gap):
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if g.cores.known[a] == 0 or g.cores.known[b] == 0:
         return UNKNOWN_SHAPE
+    if geoms.kind[a] == SHAPE_MESH or geoms.kind[b] == SHAPE_MESH:
+        return _on_mesh(g, geoms, a, b, n, x, gap)
     on_a, on_b = face_of(g, a, geoms.body[a], opposite(n)), face_of(g, b, geoms.body[b], n)
     if on_a >= 0 or on_b >= 0:
         owner = _reference(g, geoms, a, b, on_a, on_b)
@@ -105,6 +107,50 @@ def find_features(g, geoms, pair, n, x, gap):
         if geoms.kind[at] == SHAPE_CYLINDER or geoms.kind[at] == SHAPE_PLANE:
             return NOT_OVER_FACE
     return _on_edges(g, geoms, a, b, n, x, gap)
+
+
+@kernel
+def _on_mesh(g, geoms, a, b, n, x, gap):
+    """Features of a contact of which one shape is a mesh: a vertex over a face of either, or edges; a status."""
+    if geoms.kind[a] == SHAPE_CYLINDER or geoms.kind[b] == SHAPE_CYLINDER:
+        return NOT_OVER_FACE
+    for owner in range(2):
+        own, other = (a, b) if owner == 0 else (b, a)
+        m = opposite(n) if owner == 0 else n
+        if _over_faces(g, geoms, own, other, m, x, gap):
+            g.meeting.kind[OWNER] = owner
+            return FINE
+    if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
+        return NOT_OVER_FACE
+    return _on_edges(g, geoms, a, b, n, x, gap)
+
+
+@kernel
+def _over_faces(g, geoms, own, other, m, x, gap):
+    """Whether a vertex lies over one of the faces of geometry ``own`` with outward normal m."""
+    cores, R, p, k, o = g.cores, g.d.kin.R, g.d.kin.p, geoms.body[own], geoms.body[other]
+    axis, near, before = into_vector(R, k, m), SAME * min(cores.scale[own], cores.scale[other]), np.inf
+    put_vector(g.meeting.vector, NORMAL, m)
+    for f in range(cores.first_face[own], cores.first_face[own + 1]):
+        d = vector_sum(vector(cores.normal, f), -1.0, axis)
+        if max(abs(d[0]), abs(d[1]), abs(d[2])) >= ALIKE:
+            continue
+        foot, height = _foot(g, own, k, f, m), gap + cores.radius[other]
+        if abs(foot - before) < near:  # in the plane of the one before
+            continue
+        g.meeting.number[GAP], g.meeting.number[HEIGHT], g.meeting.kind[LINE], before = gap, height, 0, foot
+        if _vertex(g, other, o, m, x, foot + height, near, True, False):
+            return True
+    return False
+
+
+@kernel
+def _foot(g, own, k, face, m):
+    """Height of a face of geometry ``own`` along m."""
+    cores = g.cores
+    first = cores.first_corner[face]
+    base = cores.corner[first] if cores.first_corner[face + 1] > first else cores.first_point[own]
+    return vector_dot(body_point(g.d.kin.R, g.d.kin.p, k, vector(cores.point, base)), m)
 
 
 @kernel
@@ -141,11 +187,8 @@ def _comes_later(geoms, a, b):
 @kernel
 def _over_face(g, geoms, own, face, other, m, x, gap):
     """The point over a face of geometry ``own`` with outward normal m; whether something fits there."""
-    cores, R, p, k, o = g.cores, g.d.kin.R, g.d.kin.p, geoms.body[own], geoms.body[other]
-    near = SAME * min(cores.scale[own], cores.scale[other])
-    first = cores.first_corner[face]
-    base = cores.corner[first] if cores.first_corner[face + 1] > first else cores.first_point[own]
-    foot = vector_dot(body_point(R, p, k, vector(cores.point, base)), m)
+    cores, k, o = g.cores, geoms.body[own], geoms.body[other]
+    near, foot = SAME * min(cores.scale[own], cores.scale[other]), _foot(g, own, k, face, m)
     height = gap + cores.radius[other]
     meeting = g.meeting
     put_vector(meeting.vector, NORMAL, m)
