@@ -128,8 +128,8 @@ def _on_mesh(g, geoms, a, b, n, x, gap):
 @kernel
 def _over_faces(g, geoms, own, other, m, x, gap):
     """Whether a vertex lies over one of the faces of geometry ``own`` with outward normal m."""
-    cores, R, p, k, o = g.cores, g.d.kin.R, g.d.kin.p, geoms.body[own], geoms.body[other]
-    axis, near, before = into_vector(R, k, m), SAME * min(cores.scale[own], cores.scale[other]), np.inf
+    cores, k, o = g.cores, geoms.body[own], geoms.body[other]
+    axis, near, before = into_vector(g.d.kin.R, k, m), SAME * min(cores.scale[own], cores.scale[other]), np.inf
     put_vector(g.meeting.vector, NORMAL, m)
     for f in range(cores.first_face[own], cores.first_face[own + 1]):
         d = vector_sum(vector(cores.normal, f), -1.0, axis)
