@@ -117,7 +117,7 @@ def costs(name, repeats):
     """(contacts, step, step with derivatives, step of a rollout, with its gradient), times in us."""
     sim, _ = SCENES[name]()
     sim.reset()
-    q, v, effort = sim.q, sim.v, sim.nonlinear_effects()[sim.world.joint_v]
+    q, v, effort = sim.q, sim.v, sim.nonlinear_effects()[: len(sim.world.joint_names)]
     sim.step(effort)
     count = int(sim.context.contacts.count[0])
     step = least(lambda: sim.step(effort), repeats)

@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
 
 
@@ -41,6 +42,13 @@ def step_map(tree, step):
         by_step[own, own] += c * W + s * W @ W
         by_q[own, own] += (1.0 - s * a * a) * W + c * W @ W  # sin a / a = 1 - s a^2
     return by_q, by_step
+
+
+def displaced(tree, q, d):
+    """q o exp(d)."""
+    q = q.copy()
+    integrate_joints(tree, d, 1.0, q)
+    return q
 
 
 def displacement(tree, a, b):
