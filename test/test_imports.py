@@ -71,6 +71,8 @@ CONFINED = {
     "mujoco": {"programs", "model/mjcf/compiled.py"},
     "gymnasium": {"gym"},
     "ray": {"distributed"},
+    "jax": {"gradients/jax_rollout.py"},
+    "torch": {"gradients/torch_rollout.py"},
 }
 
 #: libraries that `import mb_contact` must not load: not needed by every user, or slow

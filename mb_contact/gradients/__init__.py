@@ -8,6 +8,7 @@
 ``kinks``     laws near another state
 ``step``      the derivative of a step: ``Simulator.step_derivatives``
 ``rollout``   the adjoint of many steps
+``trajectory``  trajectories and their cotangents; ``jax_rollout`` and ``torch_rollout`` for these libraries
 ``recordings``  what ``mb.identify`` takes and returns
 """
 
@@ -15,5 +16,7 @@ from mb_contact.gradients.kinks import Kink
 from mb_contact.gradients.recordings import Identified, Recording, Unknown
 from mb_contact.gradients.rollout import RolloutGradient, rollout_gradient
 from mb_contact.gradients.step import StepDerivatives
+from mb_contact.gradients.trajectory import pull_trajectory, trajectory
 
-__all__ = ["Identified", "Kink", "Recording", "RolloutGradient", "StepDerivatives", "Unknown", "rollout_gradient"]
+__all__ = ["Identified", "Kink", "Recording", "RolloutGradient", "StepDerivatives", "Unknown", "pull_trajectory",
+           "rollout_gradient", "trajectory"]  # fmt: skip
