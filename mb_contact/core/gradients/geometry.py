@@ -80,6 +80,7 @@ def place_contact(g, a, i):
         status = _check_edges(g, min(g.cores.scale[geoms.pairs[pair, 0]], g.cores.scale[geoms.pairs[pair, 1]]))
     if status != FINE:
         return status
+    g.above[i] = 0.0 if g.meeting.kind[KIND] == EDGES else 2.0 * g.meeting.kind[OWNER] - 1.0
     for side in range(2):
         welded = geoms.body[geoms.pairs[pair, side]] < 0
         for c in range(6):
@@ -187,7 +188,7 @@ def _edge_rates(at, V_a, V_b):
 def level_contacts(g, a, low):
     """Points of one face stand at the height of its deepest (``flat_manifolds.py``), and their derivatives too.
 
-    x := x + (h_low - h) n, and both heights are the same behind it.  ``low`` (c,) is scratch.
+    x := x + s n, s = h_low - h; both heights are the same behind it.  ``low`` (c,) is scratch.
     """
     contacts = a.contacts
     count = contacts.count[0]
@@ -198,13 +199,14 @@ def level_contacts(g, a, low):
         if k == i:
             continue
         n = vector(contacts.normal, i)
+        s = 0.5 * g.above[i] * (contacts.gap[k] - contacts.gap[i])
         away = vector_sum(vector(contacts.point, k), -1.0, vector(contacts.point, i))
         for c in range(12):
             rise = 0.0
             for j in range(3):
                 rise += n[j] * (g.place[k, 3 + j, c] - g.place[i, 3 + j, c]) + away[j] * g.place[i, j, c]
             for j in range(3):
-                g.place[i, 3 + j, c] += n[j] * rise
+                g.place[i, 3 + j, c] += n[j] * rise + s * g.place[i, j, c]
 
 
 @kernel

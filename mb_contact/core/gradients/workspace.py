@@ -70,6 +70,7 @@ class GradientArrays(NamedTuple):
     push: Annotated[Reals, "N", 6]  #: derivative of the contacts' wrench on A
     total: Annotated[Reals, "n", 6]  #: wrenches of impulses, then of whole subtrees
     place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
+    above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
     turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's normal by q
     at: Annotated[Integers, "R"]  #: where a row stands among those of the step
     tip_a: Annotated[Integers, "R"]  #: last degrees of freedom of the two paths of a row, or -1
