@@ -38,7 +38,7 @@ LEVEL = 1e-6  #: points of one face so equally deep are, too [m]
 SIZE, FREE = 1e-7, 1e-5  #: of differences, with contacts and without
 BOUND = 1e-6
 TRIES = 10  #: draws of a state at most
-COSTS = ("box on a table", "dual arm", "quadruped")
+COSTS = ("box on a table", "dual arm", "quadruped", "g1")
 SOLVED = 1e-13  #: natural map that is asked for here: rounding, instead of a step's 1e-10
 
 
@@ -113,11 +113,23 @@ def least(function, repeats):
     return best * 1e6
 
 
-def costs(name, repeats):
-    """(contacts, step, step with derivatives, step of a rollout, with its gradient), times in us."""
+def standing(name):
+    """A scene where it begins, and efforts against gravity; ``g1`` is that of step_peers.py."""
+    if name == "g1":
+        from step_peers import CASES
+
+        case = CASES["g1"]()
+        world = case.sim.world
+        return case.sim, case.law(case.sim.q[world.joint_q], case.sim.v[world.joint_v])
     sim, _ = SCENES[name]()
     sim.reset()
-    q, v, effort = sim.q, sim.v, sim.nonlinear_effects()[: len(sim.world.joint_names)]
+    return sim, sim.nonlinear_effects()[: len(sim.world.joint_names)]
+
+
+def costs(name, repeats):
+    """(contacts, step, step with derivatives, step of a rollout, with its gradient), times in us."""
+    sim, effort = standing(name)
+    q, v = sim.q, sim.v
     sim.step(effort)
     count = int(sim.context.contacts.count[0])
     step = least(lambda: sim.step(effort), repeats)
@@ -143,7 +155,7 @@ def costs(name, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--states", type=int, default=100, metavar="N", help="of each scene (default: 100)")
+    parser.add_argument("--states", type=int, default=110, metavar="N", help="of each scene (default: 110)")
     parser.add_argument("--only", choices=SCENES, metavar="SCENE", help="one scene")
     parser.add_argument("--repeats", type=int, default=30, metavar="N", help="of times (default: 30)")
     options = options_of(parser, states=2, only="box on a table", repeats=2)
@@ -161,7 +173,7 @@ def main():
           "| rollout, µs a step | with its gradient | times the rollout |")  # fmt: skip
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for name in COSTS:
-        if name in names:
+        if name in names or (name == "g1" and not options.only and example_robots().is_dir()):
             count, step, both, rolled, gradient = costs(name, options.repeats)
             print(f"| {name} | {count} | {step:.1f} | {both:.1f} | {both / step:.1f} | {rolled:.1f} | {gradient:.1f} "
                   f"| {gradient / rolled:.1f} |")  # fmt: skip

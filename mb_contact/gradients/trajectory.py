@@ -29,12 +29,17 @@ def trajectory(sim: Any, v: ArrayLike, efforts: ArrayLike) -> tuple[Floats, Floa
     q : ndarray (T + 1, nq)
     v : ndarray (T + 1, N)
 
+    Raises
+    ------
+    InputError
+        Velocities or efforts of another length or not finite.
+
     Examples
     --------
     >>> arm = mb.Simulator(mb.pendulum(1, length=1.0).scene())
     >>> q, v = mb.gradients.trajectory(arm, [0.0], np.ones((3, 1)))
-    >>> q.shape, v[-1, 0] > 0.0
-    ((4, 1), True)
+    >>> q.shape, v.shape
+    ((4, 1), (4, 1))
     """
     start = sim.save()
     try:
@@ -67,6 +72,11 @@ def pull_trajectory(
     v : ndarray (N,)
         Of the velocities at the start.
     efforts : ndarray (T, joints)
+
+    Raises
+    ------
+    InputError
+        An argument does not fit, or a step has something whose derivative is not known.
 
     Examples
     --------
