@@ -41,7 +41,7 @@ ALLOWED = {
     "gradients": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces", "gradients"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
-    "worlds": BELOW_SIMULATION | {"lazy", "simulation"},
+    "worlds": BELOW_SIMULATION | {"lazy", "simulation", "gradients"},
     "gym": BELOW_SIMULATION | {"control", "simulation", "worlds", "viewer"},
     "identification": BELOW_SIMULATION | {"gradients", "simulation"},
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
@@ -71,6 +71,8 @@ CONFINED = {
     "mujoco": {"programs", "model/mjcf/compiled.py"},
     "gymnasium": {"gym"},
     "ray": {"distributed"},
+    "jax": {"gradients/jax_rollout.py"},
+    "torch": {"gradients/torch_rollout.py"},
 }
 
 #: libraries that `import mb_contact` must not load: not needed by every user, or slow

@@ -29,6 +29,7 @@ ROOMS = {
     "impact": ("tree", "collision", "constraints", "solve", "step"),
     "integrate": ("tree", "collision", "constraints", "solve", "step", "impact"),
     "worlds": ("constraints", "step", "integrate"),
+    "gradients": ("tree", "collision", "constraints", "solve"),
 }
 STUDIES = "studies"  #: may import every room
 

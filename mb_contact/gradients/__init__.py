@@ -3,19 +3,20 @@
 
 """Derivatives of steps and rollouts through exact contact (docs/gradients.md).
 
-``motion``    twists by coordinates, the exponential map
+``motion``    the exponential map
 ``cores``     shapes as points, edges and faces
-``geometry``  normals, points and gaps of contacts by the poses of their shapes
-``rows``      the rows of a step, and their velocities and efforts by coordinates
-``laws``      the states of the laws, and kinks
+``kinks``     laws near another state
 ``step``      the derivative of a step: ``Simulator.step_derivatives``
 ``rollout``   the adjoint of many steps
+``trajectory``  trajectories and their cotangents; ``jax_rollout`` and ``torch_rollout`` for these libraries
 ``recordings``  what ``mb.identify`` takes and returns
 """
 
-from mb_contact.gradients.laws import Kink
+from mb_contact.gradients.kinks import Kink
 from mb_contact.gradients.recordings import Identified, Recording, Unknown
 from mb_contact.gradients.rollout import RolloutGradient, rollout_gradient
 from mb_contact.gradients.step import StepDerivatives
+from mb_contact.gradients.trajectory import pull_trajectory, trajectory
 
-__all__ = ["Identified", "Kink", "Recording", "RolloutGradient", "StepDerivatives", "Unknown", "rollout_gradient"]
+__all__ = ["Identified", "Kink", "Recording", "RolloutGradient", "StepDerivatives", "Unknown", "pull_trajectory",
+           "rollout_gradient", "trajectory"]  # fmt: skip

@@ -4,7 +4,7 @@
 """Shapes as their cores: points, lines between them and flat faces, with a constant radius around.
 
 sphere, capsule   a point, a segment; their radius
-box, hull         vertices, edges, faces
+box, hull, mesh   vertices, edges, faces
 half-space        a face without corners
 cylinder          four points of each rim, its caps; and the line that faces a direction (``facing_line``)
 """
@@ -13,16 +13,18 @@ from functools import cached_property
 
 import numpy as np
 
+from mb_contact.core.gradients.workspace import Cores
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
+    SHAPE_MESH,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
 
-KNOWN = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONVEX, SHAPE_PLANE)
+KNOWN = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONVEX, SHAPE_MESH, SHAPE_PLANE)
 AXES = np.eye(3)
 
 
@@ -109,3 +111,49 @@ def box_face(k, side):
     """Corners around the face of a box along axis k, of side 0 or 1; a corner's bits are its sides."""
     i, j = 1 << (k + 1) % 3, 1 << (k + 2) % 3
     return (side << k) + np.array([0, i, i + j, j])
+
+
+def all_cores(geoms):
+    """Cores (``core/gradients/workspace.py``) of a world's Geoms; shapes that are not KNOWN have none."""
+    known = np.isin(geoms.kind, KNOWN)
+    cores = [Core(geoms, g) if known[g] else None for g in range(len(geoms.kind))]
+    points, edges, faces = (_starts(cores, part) for part in (_points, _edges, _faces))
+    found = [core for core in cores if core]
+    of = [points[g] for g, core in enumerate(cores) if core]
+    lists = [at + np.asarray(face, int) for core, at in zip(found, of, strict=True) for face in core.corners]
+    ends = np.zeros((len(cores), 2, 3))
+    axis, radius, scale = np.zeros((len(cores), 3)), np.zeros(len(cores)), np.ones(len(cores))
+    for g, core in enumerate(cores):
+        if core:
+            radius[g], scale[g] = core.radius, core.scale
+            if core.kind == SHAPE_CYLINDER:
+                axis[g], ends[g] = core.axis, core.ends
+    return Cores(
+        points, _joined([core.points for core in found], 3), edges,
+        _joined([core.edges + at for core, at in zip(found, of, strict=True)], 2, int),
+        faces, _joined([core.normals for core in found], 3),
+        np.array([core.area(f) for core in found for f in range(len(core.normals))], float),
+        np.cumsum([0, *(len(corners) for corners in lists)]).astype(np.int64),
+        np.concatenate([np.zeros(0, int), *lists]).astype(np.int64), known.astype(np.int64), radius, scale, axis, ends,
+    )  # fmt: skip
+
+
+def _joined(parts, width, dtype=float):
+    return np.ascontiguousarray(np.concatenate([np.zeros((0, width)), *parts]), dtype)
+
+
+def _starts(cores, size):
+    """Where the part of each core begins, and the end of the last."""
+    return np.cumsum([0, *(size(core) if core else 0 for core in cores)]).astype(np.int64)
+
+
+def _points(core):
+    return len(core.points)
+
+
+def _edges(core):
+    return len(core.edges)
+
+
+def _faces(core):
+    return len(core.normals)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_choice, as_matrix
+from mb_contact.core.gradients.adjoint import KINKS
 from mb_contact.gradients.step import NAMES
 
 #: (cost, its derivative by q (N,) in tangent coordinates, by v (N,)) of the state behind so many steps; or None
@@ -78,23 +79,24 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
     """
     efforts = as_matrix(efforts, (None, len(sim.world.joint_names)), "efforts")
     names = ("q", "v", "effort", *(as_choice(name, PARAMETERS, "parameters") for name in parameters))
-    start, steps = sim.save(), len(efforts)
-    stride = max(1, int(np.sqrt(steps)))
+    start, steps, differentiator = sim.save(), len(efforts), sim.differentiator()
+    stride = max(1, int(2.0 * np.sqrt(steps)))
     try:
         total, kept = _forward(sim, efforts, cost, stride)
         last = _terms(cost, steps, sim)
         y = np.zeros(2 * len(sim.v)) if last is None else last[1]
-        by_effort, by, kinks = np.zeros_like(efforts), {}, 0
+        by_effort, by, kinks, spare = np.zeros_like(efforts), {}, 0, []
         for first in reversed(range(0, steps, stride)):
             sim.restore(kept.pop())
-            segment = [_step(sim, efforts[k], cost, k, names) for k in range(first, min(first + stride, steps))]
-            for k, (derivatives, term) in reversed(list(enumerate(segment, first))):
-                pulled = {name: _pull(derivatives, name, y) for name in names}
-                kinks += len(derivatives.kinks)
-                by_effort[k] = pulled["effort"]
+            segment = [_step(sim, efforts[k], cost, k, names, spare) for k in range(first, min(first + stride, steps))]
+            for k, (record, columns, term) in reversed(list(enumerate(segment, first))):
+                pulled = differentiator.pull(record, y)
+                spare.append(record)
+                kinks += int(record[KINKS])
+                by_effort[k] = pulled[columns["effort"]]
                 for name in names[3:]:
-                    by[name] = by.get(name, 0.0) + pulled[name]
-                y = np.concatenate((pulled["q"], pulled["v"]))
+                    by[name] = by.get(name, 0.0) + pulled[columns[name]]
+                y = pulled[: len(y)]  # q and v stand first
                 if term is not None:
                     y = y + term[1]
     finally:
@@ -124,14 +126,8 @@ def _forward(sim, efforts, cost, stride):
     return total, kept
 
 
-def _step(sim, effort, cost, k, names):
-    """Derivatives of the step from the present state, and the terms of the cost at its start."""
+def _step(sim, effort, cost, k, names, spare):
+    """Record of the step from the present state, and the terms of the cost at its start."""
     term = _terms(cost, k, sim)
     sim.step(effort)
-    return sim.step_derivatives(names), term
-
-
-def _pull(derivatives, name, y):
-    """The adjoint y (2 N,) of the state behind a step times the derivative by one of its arguments."""
-    half = len(y) // 2
-    return y[:half] @ derivatives.q[name] + y[half:] @ derivatives.v[name]
+    return *sim.differentiator().record(names, spare), term

@@ -1,35 +1,50 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of one step by implicit differentiation of the equations that it has solved.
-
-A step of the default integrator solves, with a = (v+ - v) / dt and ID the inverse dynamics,
-
-    dt (ID(q, v, a) + D v+ - f) = J* r,    laws of u = J v+ + offset and r,    q+ = q o exp(dt v+),
-
-D the damping of joints with what springs and servos add to it, f the efforts, springs and servos.  Its derivative is
-
-    A dv+ = J* dr + d(J* r) - dt dID - dt dD v+ + dt df + M dv,    A = M + dt D,
-
-and the laws' (``laws.py``).
-"""
+"""Derivatives of one step: what the kernels of core/gradients/ say, by names."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.declare import allocate
+from mb_contact.core.gradients.adjoint import HEADER, pull_step, record_step
+from mb_contact.core.gradients.step import pose_step, solve_step
+from mb_contact.core.gradients.workspace import (
+    BESIDE,
+    COINCIDENT,
+    FINE,
+    LATER,
+    LOOP,
+    NOT_OVER_FACE,
+    PARALLEL,
+    UNEQUAL,
+    UNIQUE,
+    UNKNOWN_SHAPE,
+    GradientArrays,
+    Meeting,
+    make_gradient_handle,
+)
 from mb_contact.core.handle import DRIVEN
-from mb_contact.core.workspace import BOX, BY_EULER, PIECES
+from mb_contact.core.solve.friction import COULOMB_VISCOUS
+from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
+from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.errors import InputError
-from mb_contact.gradients.geometry import Geometry
-from mb_contact.gradients.laws import refuse_laws, states
-from mb_contact.gradients.motion import Layout, cross, skew, step_map
-from mb_contact.gradients.rows import step_rows
+from mb_contact.gradients.cores import all_cores
+from mb_contact.gradients.kinks import kinks_of
+from mb_contact.types import SHAPE_NAMES
 
 #: what a step can be differentiated by
 NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction")
 NEAR = 1e-7  #: default of what counts as near a kink [sqrt(N s m/s)]
-RANK = 1e-9  #: part of the largest singular value below which impulses are not unique
+WHY = {
+    NOT_OVER_FACE: "it is not over a flat face; give the shape a convex hull for collisions",
+    BESIDE: "its points do not lie on vertices or edges, or lie along two parallel ones",
+    PARALLEL: "its edges are parallel",
+    COINCIDENT: "a vertex lies on another one or on an edge",
+    LATER: "it came in at the moment of meeting within the step; take a shorter step",
+    UNEQUAL: "its coefficients of friction are unequal; leave them out",
+}
 
 
 class StepDerivatives(NamedTuple):
@@ -65,178 +80,145 @@ class Differentiator:
     """
 
     def __init__(self, context):
-        self.context = self._context = context
-        self._layout = Layout(context.tree)
-        self._geometry = Geometry(context.world, context.pair_links)
+        self.context, tree = context, context.tree
+        self._derivatives = make_derivative_arrays(tree)
+        self._d = make_derivative_handle(self._derivatives)
+        self._cores = all_cores(context.world.geoms)
+        n, N = len(tree.parent), len(tree.armature)
+        joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
+        self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N), strict=True))
+        self._rows = self._contacts = 0
+        self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
+        self._never = refused_scene(context)
+
+    def _allocate(self, rows, contacts):
+        """Workspaces for so many rows and contacts, with room for more."""
+        c, tree = self.context, self.context.tree
+        n, N = len(tree.parent), len(tree.armature)
+        self._rows, self._contacts = rows + rows // 2 + 6, contacts + contacts // 2 + 2
+        body = np.repeat(np.arange(n), tree.nv).astype(np.int64)
+        tip = np.array([tree.v_start[k] + tree.nv[k] - 1 for k in range(n)], np.int64)
+        for k in np.flatnonzero(tree.nv == 0):
+            tip[k] = tip[tree.parent[k]] if tree.parent[k] >= 0 else -1
+        self.arrays = allocate(
+            GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows, d=self._d,
+            cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
+            joint_v=np.asarray(c.world.joint_v, np.int64),
+        )  # fmt: skip
+        self._handle = make_gradient_handle(self.arrays)
 
     def derivatives(self, names, near=NEAR):
         """StepDerivatives of the step that was taken last, by some of NAMES."""
-        c = self._context
-        refuse_step(c)
+        matrix, impulses, columns, unique = self.solve(names, near)
+        q, v = matrix
+        found = [{name: part[..., own] for name, own in columns.items()} for part in (q, v, impulses)]
+        return StepDerivatives(*found, kinks_of(self.context, self.arrays), unique)
+
+    def solve(self, names, near=NEAR):
+        """What ``derivatives`` are made of.
+
+        Returns
+        -------
+        matrix : ndarray (2, N, columns)
+            Of new coordinates and velocities.
+        impulses : ndarray (k, 3, columns)
+        columns : dict of str to slice
+        unique : bool
+        """
+        c = self.context
+        count, columns, width = self._pose(names)
+        matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
+        solve_step(self._handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
+        return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
+
+    def record(self, names, spare):
+        """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
+        c = self.context
+        _, columns, width = self._pose(names)
+        if self._Z.shape[1] != width:
+            self._Z = np.empty((c.N, width))
+        rows = int(c.rows.end[0] + c.bilateral.info[1])
+        size = HEADER + c.N * (1 + c.N + width) + rows * (3 * c.N + 1 + rows)
+        record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
+        record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
+        return record, columns
+
+    def pull(self, record, y):
+        """The adjoint y (2 N,) of the state behind a recorded step times its derivatives, (columns,)."""
+        out = np.empty(int(self.arrays.first[-1]))
+        pull_step(self._handle, self.context.handle, record, y.copy(), self._T, out)
+        return out
+
+    def _pose(self, names):
+        """Pose the last step; its contacts, the columns of the names and how many there are."""
+        c = self.context
+        refuse_step(c, self._never)
         q, v, gravity, dt = c.last
-        motion = self._layout.at(q, v, c.v, (c.v - v) / dt, gravity)
-        rows = step_rows(c, self._geometry, motion)
-        A = motion.M + np.diag(c.work.implicit)
-        right = {name: getattr(self, f"_by_{name}")(motion, rows, dt) for name in names}
-        return self._solve(motion, rows, A, right, dt, near)
+        count, rows = int(c.contacts.count[0]), int(c.rows.end[0] + c.bilateral.info[1])
+        if rows > self._rows or count > self._contacts or not self._rows:
+            self._allocate(rows, count)
+        status, contact = pose_step(self._handle, c.handle, q, v, gravity, dt)
+        if status != FINE:
+            raise self._refused(status, contact)
+        names = tuple(names)
+        if names not in self._plans:
+            widths = [self._widths[name] if name in names else 0 for name in NAMES]
+            cut = np.cumsum([0, *widths])
+            own = [slice(*pair) for pair in zip(cut[:-1].tolist(), cut[1:].tolist(), strict=True)]
+            self._plans[names] = cut, {name: own[NAMES.index(name)] for name in names}
+        first, columns = self._plans[names]
+        self.arrays.first[:] = first
+        width = int(first[-1])
+        if len(self._T) <= rows or self._T.shape[1] <= rows + width:
+            self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + width))
+        return count, columns, width
 
-    # --- right-hand sides: (db (N, columns), du (m, columns) at v+, {row: columns} of bounds) -------------
-
-    def _by_q(self, motion, rows, dt):
-        c = self._context
-        stiffness = c.joints.stiffness + np.where(c.joints.saturation == 0.0, c.joints.gain, 0.0)
-        db = rows.efforts_q - dt * motion.by_q - dt * np.diag(stiffness)
-        if c.work.external.any():
-            db += dt * self._external(motion)
-        return db, rows.u_q, {}
-
-    def _external(self, motion):
-        """Derivative of the efforts of external wrenches, which act at the bodies' origins, by q."""
-        external, total = self._context.work.external, np.zeros_like(self._context.work.external)
-        out = np.zeros_like(motion.M)
-        for k in np.flatnonzero(external.any(axis=1)):
-            force, J = external[k, 3:], motion.jacobian(k)
-            total[k] = external[k]
-            total[k, :3] += cross(motion.p[k], force)
-            out -= J[:3].T @ skew(force) @ (J[3:] - skew(motion.p[k]) @ J[:3])
-        return out + motion.efforts_by_q(total)
-
-    def _by_v(self, motion, rows, dt):
-        return motion.M - dt * motion.by_v, None, {}
-
-    def _by_effort(self, motion, rows, dt):
-        c, of = self._context, self._context.world.joint_v
-        free = (np.abs(c.effort) <= c.tree.effort_limit) & (c.joints.saturation == 0.0)
-        return dt * np.diag(free.astype(float))[:, of], None, {}
-
-    def _by_mass(self, motion, rows, dt):
-        return -dt * motion.efforts_by_mass(), None, {}
-
-    def _by_damping(self, motion, rows, dt):
-        return -dt * np.diag(self._context.v), None, {}
-
-    def _by_friction(self, motion, rows, dt):
-        c = self._context
-        columns, bounds = len(c.world.geoms.pairs), {}
-        for i in range(int(c.contacts.count[0])):
-            bounds[3 * i] = np.eye(columns)[int(c.contacts.pair[i])]
-        return np.zeros((c.N, columns)), None, bounds
-
-    def _by_joint_friction(self, motion, rows, dt):
-        c, bounds = self._context, {}
-        for row, at in enumerate(rows.at):
-            if c.rows.law[at] == BOX and c.rows.dof[at] >= 0:
-                bounds[row] = dt * np.eye(c.N)[int(c.rows.dof[at])]
-        return np.zeros((c.N, c.N)), None, bounds
-
-    # --- the linear system ------------------------------------------------------------------------------
-
-    def _solve(self, motion, rows, A, right, dt, near):
-        c, J = self._context, rows.J
-        compliance = np.einsum("ij,ji->i", J, np.linalg.solve(A, J.T)) if len(J) else np.zeros(0)
-        state = states(c, rows, compliance, near)
-        names, N = list(right), len(A)
-        widths = [right[name][0].shape[1] for name in names]
-        cut = np.cumsum([0, *widths])
-        db, du, extra = np.zeros((N, cut[-1])), np.zeros((len(J), cut[-1])), np.zeros((len(J), cut[-1]))
-        for name, first, last in zip(names, cut, cut[1:], strict=False):
-            by, moved, bounds = right[name]
-            db[:, first:last] = by
-            if moved is not None:
-                du[:, first:last] = moved
-            for row, columns in bounds.items():
-                _bounds(state, row, columns, c.solution.r[rows.at], extra[:, first:last])
-        B, A = J[state.hold].T.copy(), A.copy()
-        for of, K in state.soft:
-            A += J[of].T @ K @ J[of]
-            extra[of] -= K @ du[of]
-        db += J.T @ extra
-        for column, row in enumerate(state.hold):
-            if row in state.slide:
-                s, mu = state.slide[row]
-                B[:, column] -= mu * s @ J[row + 1 : row + 3]
-        dv, dl, unique = solve_held(A, B, J[state.hold], db, -du[state.hold], compliance[state.hold])
-        dr = extra
-        dr[state.hold] += dl
-        for of, K in state.soft:
-            dr[of] -= K @ (J[of] @ dv)
-        for row, (s, mu) in state.slide.items():
-            dr[row + 1 : row + 3] -= mu * np.outer(s, dr[row])
-        return self._results(motion, rows, names, cut, dv, dr, dt, state.kinks, unique)
-
-    def _results(self, motion, rows, names, cut, dv, dr, dt, kinks, unique):
-        c, tree = self._context, self._context.tree
-        by_q, by_step = step_map(tree, dt * c.v)
-        dq = dt * by_step @ dv
-        count = int(c.contacts.count[0])
-        frame = np.stack((c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]), axis=1)
-        dp = np.einsum("kdi,kdc->kic", frame, dr[: 3 * count].reshape(count, 3, dr.shape[1]))
-        q, v, impulses = {}, {}, {}
-        for name, first, last in zip(names, cut, cut[1:], strict=False):
-            q[name], v[name], impulses[name] = dq[:, first:last], dv[:, first:last], dp[:, :, first:last]
-            if name == "q":
-                q[name] = q[name] + by_q
-                p = np.einsum("kdi,kd->ki", frame, c.solution.r[: 3 * count].reshape(count, 3))
-                impulses[name] = impulses[name] - skew(p) @ rows.turn
-        self._follow(q, v)
-        return StepDerivatives(q, v, impulses, kinks, unique)
-
-    def _follow(self, q, v):
-        """Joints that follow others by gears are put where these have them, before a step and behind it."""
-        tree, gears = self._context.tree, self._context.couplings.gears
-        for a, b, ratio in zip(gears.body_a, gears.body_b, gears.ratio, strict=True):
-            i, j = tree.v_start[a], tree.v_start[b]
-            for by in (q, v):
-                for name, matrix in by.items():
-                    if name in ("q", "v"):
-                        matrix[:, j] += ratio * matrix[:, i]
-                        matrix[:, i] = 0.0
-                    matrix[i] = ratio * matrix[j]
+    def _refused(self, status, contact):
+        """InputError about the contact, or the row, that has no derivative."""
+        c = self.context
+        if status == LOOP:
+            return InputError("no derivative of the rows of loop closures; leave them out")
+        pair = int(c.contacts.pair[contact])
+        a, b = c.pair_links[pair]
+        why = WHY.get(status)
+        if status == UNKNOWN_SHAPE:
+            kinds = c.world.geoms.kind[c.world.geoms.pairs[pair]]
+            kind = SHAPE_NAMES[next(kind for kind, g in zip(kinds, c.world.geoms.pairs[pair], strict=True)
+                                    if not self._cores.known[g])]  # fmt: skip
+            why = f"none is known of a {kind}; give it primitives or a convex hull for collisions"
+        return InputError(f"no derivative of the contact of '{a}' and '{b}': {why}")
 
 
-def _bounds(state, row, columns, r, extra):
-    """Impulses by the bound of friction of a contact or a joint that slips, into ``extra``."""
-    if row in state.slide:
-        s, _ = state.slide[row]
-        extra[row + 1 : row + 3] -= r[row] * np.outer(s, columns)
-    elif row in state.bound:
-        extra[row] += state.bound[row] * columns
-
-
-def solve_held(A, B, C, db, dg, compliance):
-    """(dv, dl, unique) of A dv = db + B dl, C dv = dg; dl of least norm in units of the rows' compliances."""
-    free = np.linalg.solve(A, np.concatenate((db, B), axis=1))
-    columns = db.shape[1]
-    dv, X = free[:, :columns], free[:, columns:]
-    if not len(C):
-        return dv, np.zeros((0, columns)), True
-    scale = 1.0 / np.sqrt(np.maximum(compliance, 1e-300))
-    W = scale[:, None] * (C @ X) * scale
-    found, _, rank, _ = np.linalg.lstsq(W, scale[:, None] * (dg - C @ dv), rcond=RANK)
-    dl = scale[:, None] * found
-    return dv + X @ dl, dl, rank == len(C)
-
-
-def refuse_step(context):
-    """InputError where no step was taken, or one whose equations are others."""
+def refused_scene(context):
+    """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
-    if c.last is None:
-        raise InputError("there is no step to differentiate: take one, and set no state behind it")
-    euler = (scene.integrator, scene.collision_scheme) == ("semi_implicit_euler", "time_stepping")
-    if not euler:
-        raise InputError("derivatives know integrator semi_implicit_euler with collision_scheme time_stepping")
+    if (scene.integrator, scene.collision_scheme) != ("semi_implicit_euler", "time_stepping"):
+        return "derivatives know integrator semi_implicit_euler with collision_scheme time_stepping"
+    if scene.friction_model == "coulomb_polyhedral":
+        return "no derivative of friction in polygons; set friction_model: coulomb_cone"
+    if c.friction.model[0] == COULOMB_VISCOUS:
+        return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
     for has, what in (
-        (len(c.world.flexible), "flexible links"), (c.parts, "embedded loops (loops: multipliers has rows)"),
+        (len(c.world.flexible), "flexible links"), (c.parts, "embedded loops"),
         (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
-        (c.surfaces is not None, "surface contacts"), (c.sleep.count.any(), "sleeping bodies"),
-        (scene.adhesion_pads, "adhesion pads"), (scene.moving_surfaces, "moving surfaces"),
-        (c.is_soft, "soft materials"),
-        (scene.tendons, "tendons"),
+        (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
+        (scene.moving_surfaces, "moving surfaces"), (c.is_soft, "soft materials"), (scene.tendons, "tendons"),
     ):  # fmt: skip
         if has:
-            raise InputError(f"no derivative of a scene with {what}; leave them out")
+            return f"no derivative of a scene with {what}; leave them out"
+    return None
+
+
+def refuse_step(context, never):
+    """InputError where no step was taken, or one whose equations are others."""
+    c = context
+    if c.last is None:
+        raise InputError("there is no step to differentiate: take one, and set no state behind it")
+    if never:
+        raise InputError(never)
+    if c.scene.sleep and c.sleep.count.any():
+        raise InputError("no derivative of a scene with sleeping bodies; leave them out")
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
     if c.impacts is not None and c.impacts.happened:
         raise InputError("no derivative of a step with impacts with restitution; leave restitution out")
-    refuse_laws(c)

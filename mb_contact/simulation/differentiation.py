@@ -51,8 +51,30 @@ class Differentiable:
         if isinstance(with_respect_to, str):
             raise InputError("with_respect_to must be a sequence of names, such as ['q', 'v']")
         names = [as_choice(name, NAMES, "with_respect_to") for name in with_respect_to]
-        if type(self.context.contact_step).__name__ != "ContactStep":
-            raise InputError("derivatives know the usual steps; these are of another formulation or solver")
+        return self.differentiator().derivatives(names, as_positive(near, "near"))
+
+    def differentiator(self) -> Differentiator:
+        """What differentiates the present steps: matrices and adjoints without names, for loops over many steps.
+
+        Returns
+        -------
+        Differentiator
+
+        Raises
+        ------
+        InputError
+            The steps are of another formulation or solver.
+
+        Examples
+        --------
+        >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+        >>> _ = sim.step()
+        >>> record, columns = sim.differentiator().record(["v"], [])
+        >>> sim.differentiator().pull(record, np.ones(12)).shape
+        (6,)
+        """
         if self._differentiator is None or self._differentiator.context is not self.context:
+            if type(self.context.contact_step).__name__ != "ContactStep":
+                raise InputError("derivatives know the usual steps; these are of another formulation or solver")
             self._differentiator = Differentiator(self.context)
-        return self._differentiator.derivatives(names, as_positive(near, "near"))
+        return self._differentiator

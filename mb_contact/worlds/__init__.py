@@ -5,6 +5,11 @@
 
 from mb_contact.lazy import lazy_names
 
-_DEFINED = {"trajectories": ("Rollout", "rollout"), "states": ("WorldsState",), "worlds": ("Worlds",)}
+_DEFINED = {
+    "gradients": ("rollout_gradients",),
+    "states": ("WorldsState",),
+    "trajectories": ("Rollout", "rollout"),
+    "worlds": ("Worlds",),
+}
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

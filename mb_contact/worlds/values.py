@@ -76,6 +76,10 @@ class OwnValues:
     def _hold(self, arrays):
         self.values = Held(arrays, make_values_handle(arrays))
 
+    def any(self):
+        """Whether some world has a value that is not its scene's."""
+        return any(getattr(self.values.arrays, field).size for field, *_ in KERNEL_VALUES.values())
+
     def set(self, name, values, of, chosen, gravity):
         """``Worlds.set`` for the worlds ``chosen``; ``gravity`` (count, 3) is that of now."""
         parts, values = self.parts(name, of), self.checked(name, values, of, len(chosen))

@@ -171,6 +171,21 @@ class Worlds(WorldStates):
 
     # --- values -----------------------------------------------------------------------------
 
+    @property
+    def has_own_values(self) -> bool:
+        """Whether ``set`` or ``randomise`` has given worlds values of their own.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> mb.Worlds("package://mb_contact/config/box_on_table.yaml", 2).has_own_values
+        False
+        """
+        return self._own.any()
+
     def set(self, name: str, values: ArrayLike, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
         """Give worlds values of their own.
 

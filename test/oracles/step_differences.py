@@ -6,15 +6,7 @@
 import numpy as np
 
 from mb_contact.core.handle import PUSH_RATE, PUSH_SPEED
-from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.gradients.motion import displacement
-
-
-def displaced(tree, q, d):
-    """q o exp(d)."""
-    q = q.copy()
-    integrate_joints(tree, d, 1.0, q)
-    return q
+from mb_contact.gradients.motion import displaced, displacement
 
 
 def push_out_fully(sim):

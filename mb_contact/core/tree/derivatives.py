@@ -119,7 +119,7 @@ def force_cross(a, f):
 
 
 @sweep
-def _comes_before(kind, i, j):
+def comes_before(kind, i, j):
     """Whether number i of a joint's degrees of freedom carries the axis of number j along."""
     if kind == JOINT_FLOATING:
         return i >= 3 and j < 3
@@ -151,7 +151,7 @@ def _ascend(d, v, gravity):
         for i in range(first, last):
             carrying = V_m
             for j in range(first, last):
-                if _comes_before(kind, j - first, i - first):
+                if comes_before(kind, j - first, i - first):
                     carrying = spatial_sum(carrying, v[j], spatial(d.S, j))
             put_spatial(d.S_dot, i, motion_cross(carrying, spatial(d.S, i)))
             A_k = spatial_sum(spatial_sum(A_k, d.v_dot[i], spatial(d.S, i)), v[i], spatial(d.S_dot, i))
@@ -160,7 +160,7 @@ def _ascend(d, v, gravity):
             W = V_k
             B = A_k
             for j in range(first, last):
-                if _comes_before(kind, i - first, j - first):
+                if comes_before(kind, i - first, j - first):
                     W = spatial_sum(W, -v[j], spatial(d.S, j))
                     B = spatial_sum(spatial_sum(B, -d.v_dot[j], spatial(d.S, j)), -v[j], spatial(d.S_dot, j))
             psi = motion_cross(W, S)
@@ -232,7 +232,7 @@ def _descend(d):
             back = vector_sum(turned(transposed(P), S[:3]), 2.0, vector_product(h, S[3:]))  # C* S
             for j in range(first, last):
                 other = spatial(d.S, j)
-                carried = _comes_before(tree.joint_type[k], i - first, j - first)
+                carried = comes_before(tree.joint_type[k], i - first, j - first)
                 d.d_q[j, i] = spatial_dot(other, left if carried else turned_too)
                 d.d_v[j, i] = spatial_dot(other, by_v)
                 d.M[j, i] = spatial_dot(other, push)

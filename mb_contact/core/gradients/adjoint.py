@@ -1,0 +1,155 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The adjoint of a step: what of it is kept, and the product of a vector with its derivative.
+
+With z = y_v + dt E_l* y_q of the adjoint y of the state behind the step, and the system of ``solve.py``,
+
+    s = D^-1 L^-* z,    T* t = B* s,    p = L^-1 (s - D^-1 C* t),    out = p* db + t* dg + E* y_q
+
+are the products with the derivatives by all names.  A record is one vector: what does not depend on y.
+"""
+
+from mb_contact.core.gradients.rows import row_path
+from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, turned_entry
+from mb_contact.core.gradients.step import linearise, turn_factors
+from mb_contact.core.gradients.workspace import BY_Q, BY_V, HELD, KINKS as FOUND, PATH, SOFT
+from mb_contact.core.jit import kernel, sweep, unlocked
+from mb_contact.core.tree.spatial import vector_product, vector_sum
+from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
+
+HELD_ROWS, SOFT_ROWS, KINKS, LENGTH, HEADER = range(5)  #: of a record, which has so many numbers before the others
+
+
+@sweep
+def _places(N, width):
+    """Where a record's velocities, factors, efforts and rows begin."""
+    v = HEADER
+    M = v + N
+    return v, M, M + N * N, M + N * N + N * width
+
+
+@unlocked
+def record_step(g, a, dt, near, Z, T, record):
+    """Keep the posed step in ``record``; Z (N, columns) and T (rows + 1, rows) are scratch."""
+    linearise(g, a, dt, near, Z)
+    N, width, held = Z.shape[0], Z.shape[1], g.count[HELD]
+    pose_matrix(g, a, T)
+    v, M, right, rows = _places(N, width)
+    record[HELD_ROWS], record[SOFT_ROWS], record[KINKS], record[LENGTH] = held, g.count[SOFT], g.count[FOUND], dt
+    for i in range(N):
+        record[v + i] = a.v[i]
+        for j in range(N):
+            record[M + i * N + j] = g.d.M[i, j]
+        for c in range(width):
+            record[right + i * width + c] = Z[i, c]
+    for e in range(held):
+        at = rows + e * (3 * N + 1 + held)
+        for k in range(3 * N):
+            record[at + k] = 0.0
+        row_path(g, g.row[e])
+        for i in range(g.count[PATH]):
+            k = g.path[i]
+            record[at + k], record[at + N + k] = entry(g, e, k), g.B[k, e]
+            record[at + 2 * N + k] = turned_entry(g, e, k)
+        record[at + 3 * N] = g.scale[e]
+        for c in range(held):
+            record[at + 3 * N + 1 + c] = T[e, c]
+
+
+@unlocked
+def pull_step(g, a, record, y, T, out):
+    """``out`` (columns,) := y (2 N,) times the derivative of the recorded step; y and T are scratch behind it."""
+    N, width, held = g.S.shape[0], out.shape[0], int(record[HELD_ROWS])
+    _, M, right, rows = _places(N, width)
+    _follow_back(g, a, y, 0, N)
+    for c in range(width):
+        out[c] = 0.0
+    _coordinates_back(g, record, y, out)
+    s, before = g.rate, g.d.before
+    for i in range(N):
+        s[i] = y[N + i]
+    for i in range(N - 1, -1, -1):
+        j = before[i]
+        while j >= 0:
+            s[j] -= record[M + i * N + j] * s[i]
+            j = before[j]
+    for i in range(N):
+        s[i] /= record[M + i * N + i]
+    if held > 0:
+        _rows_back(g, record, rows, M, held, int(record[SOFT_ROWS]), T, out)
+    for i in range(N):
+        j = before[i]
+        while j >= 0:
+            s[i] -= record[M + i * N + j] * s[j]
+            j = before[j]
+        f = s[i]
+        for c in range(width):
+            out[c] += f * record[right + i * width + c]
+    for name in (BY_Q, BY_V):
+        if g.first[name + 1] > g.first[name]:
+            _follow_back(g, a, out, g.first[name], 0)
+
+
+@kernel
+def _rows_back(g, record, rows, M, held, soft, T, out):
+    """T* t = B* s; s := s - D^-1 C* t, and what t says of q."""
+    N, s, q = g.S.shape[0], g.rate, g.first[BY_Q]
+    size = 3 * N + 1 + held
+    for e in range(held):
+        at = rows + e * size
+        g.scale[e] = record[at + 3 * N]
+        total = 0.0
+        for k in range(N):
+            total += record[at + N + k] * s[k]
+        for c in range(held):
+            T[c, e] = record[at + 3 * N + 1 + c]
+        T[e, held] = g.scale[e] * total
+    solve_posed(g, T, soft, held, held + 1)
+    for p in range(held):
+        at, t = rows + (p if p < soft else g.order[p]) * size, T[p, held]
+        for k in range(N):
+            s[k] -= record[at + k] * t / record[M + k * N + k]
+        if g.first[BY_Q + 1] > q:
+            for k in range(N):
+                out[q + k] -= record[at + 2 * N + k] * t
+
+
+@kernel
+def _coordinates_back(g, record, y, out):
+    """Into y_v what y_q says of v+, and E* y_q into ``out``."""
+    tree, q, dt = g.d.tree, g.first[BY_Q], record[LENGTH]
+    N, wanted = g.S.shape[0], g.first[BY_Q + 1] > g.first[BY_Q]
+    for k in range(tree.parent.shape[0]):
+        start, kind = tree.v_start[k], tree.joint_type[k]
+        turns = 3 if kind == JOINT_FLOATING or kind == JOINT_SPHERICAL else 0
+        for i in range(start + turns, start + tree.nv[k]):
+            y[N + i] += dt * y[i]
+            if wanted:
+                out[q + i] = y[i]
+        if turns:
+            at = HEADER + start
+            w = -dt * record[at], -dt * record[at + 1], -dt * record[at + 2]  # the transposed of w~
+            c, s, square = turn_factors(w)
+            x = y[start], y[start + 1], y[start + 2]
+            once = vector_product(w, x)
+            twice = vector_product(w, once)
+            by_v = vector_sum(vector_sum(x, c, once), s, twice)
+            by_q = vector_sum(vector_sum(x, 1.0 - s * square, once), c, twice)
+            for i in range(3):
+                y[N + start + i] += dt * by_v[i]
+                if wanted:
+                    out[q + start + i] = by_q[i]
+
+
+@kernel
+def _follow_back(g, a, y, first, second):
+    """Adjoint of joints that follow others by gears, in y from ``first`` on, and from ``second`` on unless it is 0."""
+    gears, tree = a.gears, g.d.tree
+    for e in range(gears.ratio.shape[0] - 1, -1, -1):
+        i, j = tree.v_start[gears.body_a[e]], tree.v_start[gears.body_b[e]]
+        y[first + j] += gears.ratio[e] * y[first + i]
+        y[first + i] = 0.0
+        if second > 0:
+            y[second + j] += gears.ratio[e] * y[second + i]
+            y[second + i] = 0.0

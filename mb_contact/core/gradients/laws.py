@@ -1,0 +1,157 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The laws of a step's rows, differentiated in their active states, and where they have kinks.
+
+With l the impulses of the rows that hold (du = 0) and s the direction of a contact's slip, |u_t| its speed:
+
+    open                 dr = 0
+    sticks, holds        du = 0
+    slips                du_n = 0,  dr_t = -mu s dr_n + rho a - r_n s dmu,  a across s,  |u_t| / (mu r_n) rho = -a.du_t
+    soft equality        dr = -du / softness
+    friction of a joint  sticks, or dr = +- d(f dt)
+"""
+
+import numpy as np
+
+from mb_contact.core.gradients.workspace import (
+    GAP,
+    HELD,
+    JOINT_FRICTION,
+    KINKS,
+    LIMIT,
+    ROWS,
+    SLIP,
+    SOFT,
+    TOUCH,
+)
+from mb_contact.core.handle import TOLERANCE
+from mb_contact.core.jit import kernel
+from mb_contact.core.solve.friction import MODEL, VISCOUS
+from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, NO_BLOCK, UNILATERAL
+from mb_contact.types import TOUCHING_EVENT
+
+RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the rows that hold
+
+
+@kernel
+def active_laws(g, a, near):
+    """Rows of the linear system, those that are soft first, and kinks within ``near``."""
+    g.count[KINKS] = g.count[HELD] = 0
+    for row in range(g.count[ROWS]):
+        g.drag[row] = 0.0
+    for soft in (True, False):
+        for row in range(g.count[ROWS]):
+            kind = a.rows.law[g.at[row]]
+            if kind == CONTACT or kind == UNILATERAL:
+                _contact(g, a, row, kind, near, soft)
+            elif kind == EQUALITY:
+                _add(g, row, 1.0, 0.0, a.rows.mu[g.at[row]] + a.rows.viscous[g.at[row]], soft)
+            elif kind == BOX and not soft:
+                _box(g, a, row, near, soft)
+            elif kind == NO_BLOCK and a.friction.model[MODEL] == VISCOUS and a.rows.viscous[row] > 0.0:
+                _add(g, row, 1.0, 0.0, a.rows.viscous[row], soft)
+        if soft:
+            g.count[SOFT] = g.count[HELD]
+
+
+@kernel
+def _add(g, row, first, second, softness, soft):
+    """A row of the linear system, of two weighted rows of the step, when it is the turn of such ``soft`` ones."""
+    if (softness > RIGID * g.compliance[row]) != soft:
+        return
+    e = g.count[HELD]
+    g.row[e], g.weight[e, 0], g.weight[e, 1], g.softness[e] = row, first, second, softness
+    g.scale[e] = 1.0 if soft else 1.0 / np.sqrt(max(g.compliance[row], 1e-300))
+    g.count[HELD] = e + 1
+
+
+@kernel
+def _kink(g, kind, row, distance):
+    """A law near another state."""
+    k = g.count[KINKS]
+    g.kink[k, 0], g.kink[k, 1], g.distance[k] = kind, row, max(distance, 0.0)
+    g.count[KINKS] = k + 1
+
+
+@kernel
+def _contact(g, a, row, kind, near, soft):
+    """A contact or a limit; its soft rows, or those that hold."""
+    at, contacts = g.at[row], a.contacts
+    root = np.sqrt(max(g.compliance[row], 1e-300))
+    press, part = a.sol.r[at] * root, a.sol.u[at] / root
+    touches = row < 3 * contacts.count[0]
+    if not soft and max(press, part) < near:
+        _kink(g, TOUCH if touches else LIMIT, row, max(press, part))
+    if press <= part:
+        return
+    _add(g, row, 1.0, 0.0, 0.0, soft)
+    if not soft and touches and abs(contacts.gap[row // 3]) < TOUCHING_EVENT:
+        _kink(g, GAP, row, abs(contacts.gap[row // 3]))
+    if kind != CONTACT:
+        return
+    _slide(g, a, row, row + 1, near, soft)
+    extra = a.rows.next[at + 2]
+    while extra >= 0:
+        if a.rows.next[extra] == extra + 1 and a.rows.mu[extra + 1] == a.rows.mu[extra] and _rolls(a, row, extra):
+            _slide(g, a, row, extra, near, soft)
+            return
+        _turn(g, a, row, extra, near, soft)
+        extra = a.rows.next[extra]
+
+
+@kernel
+def _rolls(a, row, extra):
+    """Whether ``extra`` is the first of the two rows of rolling of a contact."""
+    surfaces, i = a.friction.surfaces, row // 3
+    pair = a.contacts.pair[i]
+    return extra > a.friction.extra[i] or not surfaces.torsional[pair] > 0.0
+
+
+@kernel
+def _slide(g, a, row, first, near, soft):
+    """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses."""
+    m = a.rows.mu[first]
+    if m == 0.0:
+        return
+    x, y, r = a.sol.u[first], a.sol.u[first + 1], a.sol.r
+    speed, force = np.sqrt(x * x + y * y), np.sqrt(r[first] ** 2 + r[first + 1] ** 2)
+    scale = max(g.compliance[first], 1e-300) ** 0.25 * max(g.compliance[first + 1], 1e-300) ** 0.25
+    left, part = (m * r[row] - force) * scale, speed / scale
+    if not soft and max(left, part) < near:
+        _kink(g, SLIP, row, max(left, part))
+    if left >= part or max(left, part) < a.solver[TOLERANCE]:  # which the solver does not tell apart
+        _add(g, first, 1.0, 0.0, 0.0, soft)
+        _add(g, first + 1, 1.0, 0.0, 0.0, soft)
+        return
+    s, t = (x / speed, y / speed) if speed > 0.0 else (-r[first] / force, -r[first + 1] / force)
+    _add(g, first, -t, s, speed / (m * r[row]), soft)
+    g.drag[first], g.drag[first + 1] = -m * s, -m * t
+
+
+@kernel
+def _turn(g, a, row, at, near, soft):
+    """A row of torsion of the contact whose normal is ``row`` and presses."""
+    m, u, r = a.rows.mu[at], a.sol.u[at], a.sol.r[at]
+    scale = np.sqrt(max(g.compliance[at], 1e-300))
+    left, part = (m * a.sol.r[row] - abs(r)) * scale, abs(u) / scale
+    if not soft and max(left, part) < near:
+        _kink(g, SLIP, row, max(left, part))
+    if left >= part or max(left, part) < a.solver[TOLERANCE]:
+        _add(g, at, 1.0, 0.0, 0.0, soft)
+    else:
+        g.drag[at] = -m if u > 0.0 or (u == 0.0 and r < 0.0) else m
+
+
+@kernel
+def _box(g, a, row, near, soft):
+    """Friction of a joint."""
+    at = g.at[row]
+    root, bound = np.sqrt(max(g.compliance[row], 1e-300)), a.rows.mu[at]
+    left, part = (bound - abs(a.sol.r[at])) * root, abs(a.sol.u[at]) / root
+    if max(left, part) < near and bound > 0.0:
+        _kink(g, JOINT_FRICTION, row, max(left, part))
+    if left >= part:
+        _add(g, row, 1.0, 0.0, 0.0, soft)
+    else:
+        g.drag[row] = 1.0 if a.sol.r[at] > 0.0 else -1.0

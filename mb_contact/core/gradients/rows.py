@@ -1,0 +1,224 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rows of a solved step, and how their velocities and efforts follow the coordinates.
+
+Of a contact at x with directions d = n, t1, t2, w the velocity of A against B at x, and p its impulse on A:
+
+    u_d = d.w + offset,    du_d = d.(J dv+ + dw) + w.dd + slope dg,    dw = (dV_A - dV_B)(x) + (w_A - w_B) x dx,
+    d(J* p) = J* dp + (dJ)* p,    dp = sum d dr_d + a x p,    a = n x dn,
+
+where a, the turn that takes the tangents along with n, is free about n: friction has no direction of its own.
+"""
+
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.rows import TOUCHING
+from mb_contact.core.gradients.geometry import level_contacts, place_contact
+from mb_contact.core.gradients.motion import (
+    begin_bodies,
+    join_paths,
+    push_outside,
+    relative,
+    settle_push,
+    turn_wrenches,
+    velocity_at,
+    wrench_at,
+)
+from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    add_spatial,
+    spatial,
+    spatial_sum,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+from mb_contact.core.workspace import BOX
+from mb_contact.types import LOWER, UPPER
+
+
+@sweep
+def gap_slope(gap, settings, dt, unit):
+    """Derivative of a row's offset by its gap: 1 / dt, of a penetration that of the push-out; at touching 1 / dt."""
+    rate = settings[PUSH_RATE]
+    if gap >= -TOUCHING * unit:
+        return 1.0 / dt
+    return rate / dt if -rate * gap / dt < settings[PUSH_SPEED] else 0.0
+
+
+@kernel
+def pose_rows(g, a, dt):
+    """Rows of the step, and the derivative of their efforts; (status, contact)."""
+    count, end, first = a.contacts.count[0], a.rows.end[0], a.bil.info[FIRST]
+    rows = end + a.bil.info[COUNT]
+    g.count[ROWS] = rows
+    for row in range(rows):
+        g.at[row] = row if row < end else first + row - end
+        g.tip_a[row] = g.tip_b[row] = -1
+        for j in range(g.S.shape[0]):
+            g.J[row, j] = g.u_q[row, j] = 0.0
+    for i in range(count):
+        late = a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
+        unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
+        status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
+        if status != FINE:
+            return status, i
+    level_contacts(g, a, g.low)
+    for i in range(count):
+        _contact(g, a, i, dt)
+    settle_push(g)
+    push_outside(g, a, dt)
+    turn_wrenches(g)
+    for row in range(3 * count, rows):
+        status = _joint(g, a, row, dt)
+        if status != FINE:
+            return status, -1
+    return FINE, -1
+
+
+@sweep
+def _placed(g, i, j, V_a, V_b):
+    """Derivative of entry j of normal, point and gap of contact i for the twists of A and B."""
+    out = 0.0
+    for c in range(6):
+        out += g.place[i, j, c] * V_a[c] + g.place[i, j, 6 + c] * V_b[c]
+    return out
+
+
+@sweep
+def _twist(g, k):
+    """Twist of body k at the end of the step."""
+    return spatial(g.end_twist, k) if k >= 0 else STILL
+
+
+@sweep
+def contact_impulse(a, i):
+    """Impulse of contact i on A, world axes."""
+    r, row = a.sol.r, 3 * i
+    p = vector_sum(vector_sum(ZERO, r[row], vector(a.contacts.normal, i)), r[row + 1], vector(a.frames.t1, i))
+    return vector_sum(p, r[row + 2], vector(a.frames.t2, i))
+
+
+@kernel
+def _contact(g, a, i, dt):
+    """Rows of contact i, and what its impulse pushes."""
+    pair = a.contacts.pair[i]
+    k, m = a.geoms.body[a.geoms.pairs[pair, 0]], a.geoms.body[a.geoms.pairs[pair, 1]]
+    begin_bodies(g, a, k, m)
+    row, x, n = 3 * i, vector(a.contacts.point, i), vector(a.contacts.normal, i)
+    t1, t2 = vector(a.frames.t1, i), vector(a.frames.t2, i)
+    p = contact_impulse(a, i)
+    V = spatial_sum(_twist(g, k), -1.0, _twist(g, m))
+    w = velocity_at(V, x)
+    slope = gap_slope(a.contacts.gap[i], a.settings, dt, a.settings[UNIT_LENGTH]) if a.sol.pushed[row] == 0.0 else 0.0
+    for d in range(row, row + 3):
+        g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
+    for j in range(g.S.shape[0]):
+        g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = 0.0
+    extra, sizes = a.friction.extra[i], _moments(a, pair)
+    for e in range(g.count[PATH]):
+        j, side = g.path[e], g.side[e]
+        S = spatial(g.S, j)
+        S_a, S_b = S if side != 2 else STILL, S if side != 1 else STILL
+        dn = _placed(g, i, 0, S_a, S_b), _placed(g, i, 1, S_a, S_b), _placed(g, i, 2, S_a, S_b)
+        dx = _placed(g, i, 3, S_a, S_b), _placed(g, i, 4, S_a, S_b), _placed(g, i, 5, S_a, S_b)
+        turn = vector_product(n, dn)
+        g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
+        moves = relative(g, e)
+        v = velocity_at(moves, x)
+        g.J[row, j], g.J[row + 1, j], g.J[row + 2, j] = vector_dot(n, v), vector_dot(t1, v), vector_dot(t2, v)
+        by = spatial_sum(
+            spatial(g.turned_a, j) if side != 2 else STILL, -1.0, spatial(g.turned_b, j) if side != 1 else STILL
+        )
+        dw = vector_sum(velocity_at(by, x), 1.0, vector_product(V[:3], dx))
+        dw = vector_sum(dw, 1.0, vector_product(w, turn))  # d.(w x turn) = w.(turn x d)
+        g.u_q[row, j] = vector_dot(n, dw) + slope * _placed(g, i, 6, S_a, S_b)
+        g.u_q[row + 1, j], g.u_q[row + 2, j] = vector_dot(t1, dw), vector_dot(t2, dw)
+        turned = vector_product(turn, p)
+        moment = vector_sum(vector_product(dx, p), 1.0, vector_product(x, turned))
+        if sizes > 0:
+            moment = vector_sum(moment, 1.0, _moment_rows(g, a, i, extra, j, moves, by, V, turn))
+        add_spatial(g.push, j, moment + turned)
+    wrench = wrench_at(x, p)
+    if sizes > 0:
+        wrench = spatial_sum(wrench, 1.0, _moment(a, i, extra) + ZERO)
+        _moment_tips(g, extra, row, sizes)
+    if k >= 0:
+        add_spatial(g.total, k, wrench)
+    if m >= 0:
+        add_spatial(g.total, m, spatial_sum(STILL, -1.0, wrench))
+
+
+@sweep
+def _moments(a, pair):
+    """Rows of torsion and rolling of a contact of a pair."""
+    surfaces = a.friction.surfaces
+    return (1 if surfaces.torsional[pair] > 0.0 else 0) + (2 if surfaces.rolling[pair] > 0.0 else 0)
+
+
+@sweep
+def _moment_axis(a, i, c):
+    """Direction of number c of the rows of torsion and rolling of contact i."""
+    c = c if a.friction.surfaces.torsional[a.contacts.pair[i]] > 0.0 else c + 1
+    return vector(a.contacts.normal, i) if c == 0 else vector(a.frames.t1, i) if c == 1 else vector(a.frames.t2, i)
+
+
+@kernel
+def _moment(a, i, extra):
+    """Moment of torsion and rolling on A."""
+    total = ZERO
+    for c in range(_moments(a, a.contacts.pair[i])):
+        total = vector_sum(total, a.sol.r[extra + c], _moment_axis(a, i, c))
+    return total
+
+
+@kernel
+def _moment_rows(g, a, i, extra, j, moves, by, V, turn):
+    """Entries j of the rows of torsion and rolling; the derivative of their moment."""
+    dw = vector_sum(by[:3], 1.0, vector_product(V[:3], turn))
+    for c in range(_moments(a, a.contacts.pair[i])):
+        axis = _moment_axis(a, i, c)
+        g.J[extra + c, j], g.u_q[extra + c, j] = vector_dot(axis, moves[:3]), vector_dot(axis, dw)
+    return vector_product(turn, _moment(a, i, extra))
+
+
+@kernel
+def _moment_tips(g, extra, row, sizes):
+    """Paths of the rows of torsion and rolling of the contact that begins with ``row``."""
+    for r in range(extra, extra + sizes):
+        g.tip_a[r], g.tip_b[r] = g.tip_a[row], g.tip_b[row]
+
+
+@kernel
+def _joint(g, a, row, dt):
+    """Row of a limit, of joint friction or of a gear; a status."""
+    at, rows, info = g.at[row], a.rows, a.bil.info
+    dof = rows.dof[at]
+    if dof < 0:
+        return FINE if at < info[FIRST] else LOOP
+    sign = rows.sign[at]
+    g.J[row, dof], g.tip_a[row] = sign, dof
+    if at < info[FIRST] and rows.bound[at] >= LOWER and rows.bound[at] <= UPPER:
+        x = g.q[a.tree.q_start[g.body[dof]]]
+        gap = x - a.tree.lower[dof] if rows.bound[at] == LOWER else a.tree.upper[dof] - x
+        g.u_q[row, dof] = sign * gap_slope(gap, a.settings, dt, 1.0)
+    gear = at - (info[FIRST] + info[COUNT] - info[GEARS])
+    if at >= info[FIRST] and gear >= 0 and rows.law[at] != BOX:
+        partner = at + info[GEARS]
+        other = rows.dof[partner]
+        g.J[row, other] -= a.bil.ratio[at - info[FIRST]] * rows.sign[partner]
+        g.tip_b[row] = other
+        slope = a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt
+        g.u_q[row, dof], g.u_q[row, other] = slope * g.J[row, dof], slope * g.J[row, other]
+    return FINE
+
+
+@kernel
+def row_path(g, row):
+    """``path`` of a row."""
+    join_paths(g, g.tip_a[row], g.tip_b[row])

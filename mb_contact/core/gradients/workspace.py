@@ -1,0 +1,96 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Workspaces of the derivatives of a step."""
+
+from typing import Annotated, NamedTuple
+
+from mb_contact.compile.handles import handle
+from mb_contact.core.declare import Integers, Reals
+
+#: what a step can be differentiated by, entries of GradientArrays.first
+BY_Q, BY_V, BY_EFFORT, BY_MASS, BY_FRICTION, BY_DAMPING, BY_JOINT_FRICTION, NAMES = range(8)
+#: of GradientArrays.count: kinks, rows of the linear system, of them the first that are soft, 1 where impulses are
+#: unique, bodies of the last contact, degrees of freedom of the present path, rows
+KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS = range(8)
+TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION = range(5)  #: kinds of kinks
+#: what a kernel returns beside the contact where it ends
+FINE, UNKNOWN_SHAPE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(9)
+
+
+class Cores(NamedTuple):
+    """Shapes as points, edges and faces with a constant radius around, in the frames of their bodies.
+
+    Rows of all geometries stand one behind the other; edges and corners name rows of ``point``.
+    """
+
+    first_point: Annotated[Integers, "g + 1"]
+    point: Annotated[Reals, "points", 3]  #: [m]
+    first_edge: Annotated[Integers, "g + 1"]
+    edge: Annotated[Integers, "edges", 2]
+    first_face: Annotated[Integers, "g + 1"]
+    normal: Annotated[Reals, "faces", 3]  #: outward
+    area: Annotated[Reals, "faces"]  #: by which faces compete (``core/collision/manifold_normals.py``) [m^2]
+    first_corner: Annotated[Integers, "faces + 1"]
+    corner: Annotated[Integers, "corners"]  #: in order around each face; none of a half-space
+    known: Annotated[Integers, "g"]  #: 1 where the shape is
+    radius: Annotated[Reals, "g"]  #: [m]
+    scale: Annotated[Reals, "g"]  #: largest size [m]
+    axis: Annotated[Reals, "g", 3]  #: of a cylinder
+    end: Annotated[Reals, "g", 2, 3]  #: middles of its caps [m]
+
+
+class Meeting(NamedTuple):
+    """How one contact is made: what ``features.py`` finds and ``geometry.py`` differentiates."""
+
+    kind: Annotated[Integers, 3]  #: VERTEX ... EDGES; side that has the face; 1 where the point lies on a facing line
+    vector: Annotated[Reals, 9, 3]  #: world axes, see features.py
+    number: Annotated[Reals, 6]
+
+
+class GradientArrays(NamedTuple):
+    """A tree of n bodies and N degrees of freedom, c contacts, R rows, H of them in the linear system."""
+
+    d: object  #: tree.derivatives.DerivativeArraysHandle
+    cores: Cores
+    meeting: Meeting
+    body: Annotated[Integers, "N"]  #: that a degree of freedom moves first
+    tip: Annotated[Integers, "n"]  #: last degree of freedom that moves a body, or -1
+    joint_v: Annotated[Integers, "joints"]  #: degrees of freedom of joints with efforts
+    first: Annotated[Integers, NAMES + 1]  #: column at which the derivatives by each name begin
+    count: Annotated[Integers, 8]
+    rate: Annotated[Reals, "N"]  #: accelerations of the step
+    q: Annotated[Reals, "nq"]  #: at the start of the step
+    end_twist: Annotated[Reals, "n", 6]  #: twists of the bodies at v+, at the world's origin
+    S: Annotated[Reals, "N", 6]  #: twists of the degrees of freedom, at the world's origin
+    turned_a: Annotated[Reals, "N", 6]  #: dV/dq of the two bodies of a contact at v+
+    turned_b: Annotated[Reals, "N", 6]
+    path: Annotated[Integers, "N"]  #: degrees of freedom that move one of two bodies, descending
+    side: Annotated[Integers, "N"]  #: 1 for those of A, 2 of B, 3 of both
+    push: Annotated[Reals, "N", 6]  #: derivative of the contacts' wrench on A
+    total: Annotated[Reals, "n", 6]  #: wrenches of impulses, then of whole subtrees
+    place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
+    above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
+    turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's normal by q
+    at: Annotated[Integers, "R"]  #: where a row stands among those of the step
+    tip_a: Annotated[Integers, "R"]  #: last degrees of freedom of the two paths of a row, or -1
+    tip_b: Annotated[Integers, "R"]
+    J: Annotated[Reals, "R", "N"]
+    Y: Annotated[Reals, "R", "N"]  #: L^-* J* by rows, A = L* D L
+    u_q: Annotated[Reals, "R", "N"]  #: derivative of the rows' velocities at v+
+    compliance: Annotated[Reals, "R"]  #: J A^-1 J* of each row
+    efforts: Annotated[Reals, "N", "N"]  #: derivative of J* r at r, and of the impulses of external wrenches
+    row: Annotated[Integers, "H"]  #: first row of each row of the linear system
+    weight: Annotated[Reals, "H", 2]  #: on that row and the one behind it
+    softness: Annotated[Reals, "H"]
+    scale: Annotated[Reals, "H"]
+    B: Annotated[Reals, "N", "H"]  #: L^-* B
+    drag: Annotated[Reals, "R"]  #: of a row of friction that slips: impulse by that of the normal, or by its bound
+    order: Annotated[Integers, "H"]  #: of the unknowns that hold, as they were eliminated
+    norm: Annotated[Reals, "H"]  #: of their columns
+    low: Annotated[Integers, "c"]  #: deepest contact of the face of each one
+    kink: Annotated[Integers, "2 * R", 2]  #: kind, row
+    distance: Annotated[Reals, "2 * R"]
+
+
+GradientArraysHandleType, GradientArraysHandle, make_gradient_handle = handle(GradientArrays)

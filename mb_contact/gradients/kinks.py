@@ -1,0 +1,44 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Laws near the place where they have two derivatives."""
+
+from typing import NamedTuple
+
+from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, KINKS, LIMIT, SLIP, TOUCH
+
+NAMES = {TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction"}
+
+
+class Kink(NamedTuple):
+    """A law near the place where it has two derivatives; that of its present state was taken.
+
+    Examples
+    --------
+    >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+    >>> _ = sim.step()
+    >>> kink = sim.step_derivatives().kinks[0]
+    >>> kink.kind, kink.links  # it just touches
+    ('gap', ('table', 'box'))
+    """
+
+    kind: str  #: touch, slip, gap, limit, joint_friction
+    links: tuple  #: links of the contact, or the number of the degree of freedom
+    row: int  #: number of the contact; of a joint -1
+    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap [m]
+
+
+def kinks_of(context, g):
+    """Kinks that a kernel has found, as a tuple of Kink."""
+    contacts, out = context.contacts, []
+    found = int(g.count[KINKS])
+    pair, count, links = contacts.pair.tolist() if found else [], 3 * int(contacts.count[0]), {}
+    for (kind, row), distance in zip(g.kink[:found].tolist(), g.distance[:found].tolist(), strict=True):
+        if row >= count:
+            out.append(Kink(NAMES[kind], (int(context.rows.dof[g.at[row]]),), -1, distance))
+            continue
+        at = pair[row // 3]
+        if at not in links:
+            links[at] = context.pair_links[at]
+        out.append(Kink(NAMES[kind], links[at], row // 3, distance))
+    return tuple(out)

@@ -1,0 +1,171 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scenes whose steps are differentiated, by name: what makes (Simulator, draw); ``draw(rng)`` makes (q, v, effort)."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import mb_contact as mb
+from mb_contact.model.scene import Gear, JointProperties
+from scenes.mesh_bodies import revolved, write_obj
+
+M = mb.model
+CONFIG = "package://mb_contact/config/"
+SIZES = {"sphere": (0.1,), "capsule": (0.06, 0.2), "box": (0.2, 0.16, 0.12), "cylinder": (0.08, 0.2)}
+
+
+def shipped(file, steps, noise, held=False):
+    """A scene of config/ up to so many steps after its velocities were disturbed; its joints free, or held."""
+
+    def make():
+        sim = mb.Simulator(CONFIG + file)
+        sim.reset()
+        joints = sim.world.joint_v
+        effort = sim.nonlinear_effects()[joints] if held else np.zeros(len(joints))
+
+        def draw(rng):
+            sim.reset()
+            sim.set_state(sim.q, sim.v + noise * rng.normal(size=len(sim.v)))
+            sim.step(effort, steps=int(rng.integers(1, steps + 1)))
+            return sim.q, sim.v + 0.1 * noise * rng.normal(size=len(sim.v)), effort * (1.0 + 0.1 * rng.normal())
+
+        return sim, draw
+
+    return make
+
+
+def chain():
+    """A pendulum of six links in smooth motion."""
+    sim = mb.Simulator(mb.pendulum(6, length=1.0, wall=100.0, floor=-100.0).scene())
+    return sim, lambda rng: (0.4 * rng.normal(size=6), rng.normal(size=6), rng.normal(size=6))  # no link meets another
+
+
+def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, **scene):
+    """One body that overlaps the ground a little, in any pose."""
+
+    def make():
+        material = M.Material(friction=0.5, rolling=rolling, torsional=torsional)
+        body = M.Primitive("body", shape, size or SIZES[shape], M.Pose((0, 0, 1.0)), "free", 1.0, material="body")
+        sim = mb.Simulator(mb.Scene(primitives=(body,), ground=M.Ground(material="body"), materials={"body": material},
+                                    **scene))  # fmt: skip
+        sim.reset()
+        return sim, tumbling(sim, speed)
+
+    return make
+
+
+def ring():
+    """A ring of triangles that overlaps the ground a little."""
+    profile, folder = [[0.08, -0.03], [0.12, -0.03], [0.12, 0.03], [0.08, 0.03]], Path(tempfile.mkdtemp())
+    file = str(write_obj(folder / "ring.obj", revolved(profile, 12)))
+    body = M.Primitive("ring", "mesh", (), M.Pose((0, 0, 1.0)), "free", 1.0, mesh=file, collision_meshes="mesh")
+    sim = mb.Simulator(mb.Scene(primitives=(body,), ground=M.Ground()))
+    shutil.rmtree(folder)
+    sim.reset()
+    return sim, tumbling(sim, 1.0)
+
+
+def tumbling(sim, speed):
+    """Draws of a body that overlaps what is below it a little, in any pose."""
+
+    def draw(rng):
+        q = sim.q
+        q[:2], q[3:] = 0.0, rng.normal(size=4)
+        q[3:] /= np.linalg.norm(q[3:])
+        sink(sim, q, slice(2, 3), np.array([1.0]), 0.0, 0.5)
+        v = speed * rng.normal(size=6)
+        v[5] = -abs(v[5]) - 0.5 * speed
+        return q, v, np.zeros(0)
+
+    return draw
+
+
+def sink(sim, q, place, way, low, high):
+    """Put ``q[place]`` along ``way`` to where shapes overlap by some 1e-5 m."""
+    for _ in range(20):
+        q[place] = 0.5 * (low + high) * way
+        sim.set_state(q, np.zeros(len(sim.v)))
+        overlap = sim.step().contacts["gap"].min(initial=1.0) < 0.0
+        low, high = (0.5 * (low + high), high) if overlap else (low, 0.5 * (low + high))
+    q[place] = (low - 1e-5) * way
+
+
+def pair(a, b):
+    """Two free bodies that just overlap, in any pose."""
+
+    def make():
+        bodies = tuple(M.Primitive(name, shape, SIZES[shape], M.Pose((0, 0, z)), "free", mass)
+                       for name, shape, z, mass in (("a", a, 0.0, 1.5), ("b", b, 1.0, 0.7)))  # fmt: skip
+        sim = mb.Simulator(mb.Scene(primitives=bodies))
+        sim.reset()
+
+        def draw(rng):
+            q, way = sim.q, rng.normal(size=3)
+            way /= np.linalg.norm(way)
+            for s in (3, 10):
+                x = rng.normal(size=4)
+                q[s : s + 4] = x / np.linalg.norm(x)
+            q[:3] = 0.0
+            sink(sim, q, slice(7, 10), way, 0.0, 0.6)
+            v = 0.5 * rng.normal(size=12)
+            v[9:] -= 2.0 * way
+            return q, v, np.zeros(0)
+
+        return sim, draw
+
+    return make
+
+
+def joints(limits=None, gears=(), actuators=None, **properties):
+    """A pendulum of two links with forces in its joints."""
+
+    def make():
+        urdf = mb.pendulum(2, length=1.0).urdf()
+        if limits:
+            end = f'<limit lower="{limits[0]}" upper="{limits[1]}" effort="100" velocity="100"/></joint>'
+            urdf = urdf.replace('type="continuous"', 'type="revolute"').replace("</joint>", end)
+        properties_of = {"hinge_0": JointProperties(**properties)}
+        robot = M.SceneModel(urdf, joint_properties=properties_of, actuators=actuators or {})
+        sim = mb.Simulator(mb.Scene(models=(robot,), gears=gears, loops="multipliers"))
+        sim.reset()
+
+        def draw(rng):
+            q = rng.uniform(-0.4, 0.4, size=2)
+            if limits:
+                q[0] = limits[1] + rng.uniform(-1e-3, 1e-3)
+            if gears:
+                q[0] = -0.7 * q[1]
+            return q, 2.0 * rng.normal(size=2), rng.normal(size=2)
+
+        return sim, draw
+
+    return make
+
+
+SCENES = {
+    "chain of six": chain,
+    "box on a table": shipped("box_on_table.yaml", 5, 0.3),
+    "dual arm": shipped("dual_arm_lift.yaml", 20, 0.05, held=True),
+    "quadruped": shipped("standing_quadruped.yaml", 50, 0.3),
+    "box pushed": shipped("push_box.yaml", 20, 0.05, held=True),
+    "ramp": shipped("ramp.yaml", 20, 0.3),
+    "can": shipped("falling_can.yaml", 300, 0.2),
+    "ball": posed("sphere"),
+    "ball with rolling friction": posed("sphere", rolling=0.01, torsional=0.02),
+    "ball in honey": posed("sphere", friction_model="no_slip"),
+    "capsule": posed("capsule"),
+    "box that lands": posed("box"),
+    "box on a ball": pair("box", "sphere"),
+    "two capsules": pair("capsule", "capsule"),
+    "two boxes": pair("box", "box"),
+    "box on a capsule": pair("box", "capsule"),
+    "ring of triangles": ring,
+    "limits": joints(limits=(-0.5, 0.5)),
+    "joint friction": joints(friction=0.8, stiffness=20.0, damping=0.2),
+    "gears": joints(gears=(Gear("hinge_0", "hinge_1", -0.7),)),
+    "servos": joints(actuators={"hinge_1": M.Actuator("position", stiffness=50.0, damping=2.0)}),
+}
