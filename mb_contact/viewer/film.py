@@ -175,6 +175,8 @@ def run_render(arguments: argparse.Namespace) -> int:
     options = ViewOptions(scene=arguments.scene, efforts=arguments.efforts)
     source, drawing, fixed, title = loaded(arguments.scene_file, options)
     seconds = (5.0 if film else 0.0) if arguments.duration is None else arguments.duration
+    if not drawing.visuals:
+        raise InputError(f"'{arguments.scene_file}': nothing in it has a shape")
     frames = list(_frames(source, seconds, arguments.every, arguments.duration))
     if not film:
         frames = frames[-1:]
