@@ -15,7 +15,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import mb_contact
 from mb_contact.errors import InputError
 from mb_contact.model.scene import load_scene
 from mb_contact.model.shapes.meshes import cache_folder
@@ -106,7 +105,7 @@ def _last(item):
 
 def thumbnail(path: Path) -> bytes:
     """PNG of a scene at its start, kept in the cache by what its file and this package are."""
-    parts = (path.read_bytes(), Path(render.__file__).read_bytes(), f"{mb_contact.__version__} {SIZE}".encode())
+    parts = path.read_bytes(), Path(render.__file__).read_bytes(), str(SIZE).encode()
     key = hashlib.sha256(b"".join(parts)).hexdigest()[:24]
     kept = cache_folder("thumbnails") / f"{key}.png"
     if kept.exists():
