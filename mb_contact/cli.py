@@ -224,7 +224,7 @@ def _view(arguments):
 
 
 def _render(arguments):
-    from mb_contact.viewer.film import run_render
+    from mb_contact.viewer.rendering import run_render
 
     return run_render(arguments)
 

@@ -53,6 +53,7 @@ def commands_of(page):
 
 #: Beginning of a command: the test that runs such a one, and a word of that test.  The longest beginning counts.
 RUN = {
+    "mb-contact render": ("test/viewer/test_film.py", '"render"'),
     "mb-contact --help": ("test/test_cli.py", "test_help_names_every_command"),
     "mb-contact bench": ("test/test_cli.py", "bench"),
     "mb-contact bench fidelity": ("test/programs/bench/test_fidelity.py", '"fidelity"'),
@@ -106,6 +107,7 @@ SOURCED = "needs a sourced ROS 2: docs/verified_on.md tells what came out by han
 MINUTES = "a picture or a measurement that takes minutes"
 #: Beginning of a command: why no test runs it.
 NOT_RUN = {
+    "mb-contact render": ("test/viewer/test_film.py", '"render"'),
     "make check": SUITE, "make test": SUITE, "make test-all": SUITE, "pytest": SUITE, "python -m pytest": SUITE,
     "make help": "prints the head of the Makefile", "make lint": "a job of its own in .github/workflows/ci.yml",
     "make release": "writes to dist/ for minutes; test/test_release.py runs its checks",

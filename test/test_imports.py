@@ -46,14 +46,14 @@ ALLOWED = {
     "identification": BELOW_SIMULATION | {"gradients", "simulation"},
     "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
-    "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
+    "viewer": BELOW_SIMULATION | {"control", "simulation", "surfaces", "ros"},
     "testing": BELOW_SIMULATION | {"lazy", "simulation", "worlds", "ros", "viewer"},
     "programs": BELOW_SIMULATION | {"control", "simulation", "surfaces", "studies", "worlds", "ros", "viewer",
                                     "testing"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
     "__main__": {"cli"},
     "__init__": BELOW_SIMULATION | {"lazy", "gradients", "identification", "simulation", "surfaces", "studies",
-                                    "worlds"},
+                                    "viewer", "worlds"},
 }
 
 #: library -> the only rooms or files that may import it

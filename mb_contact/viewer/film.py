@@ -1,16 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures and films of scenes and recordings as files, without a browser: ``mb-contact render``."""
+"""Pictures and films of scenes as files, without a browser."""
 
 from __future__ import annotations
 
-import argparse
 import struct
-import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,51 +148,3 @@ def png(pictures: Sequence[NDArray[np.uint8]], seconds: float = 0.1) -> bytes:
 
 def _chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-# --- the command ----------------------------------------------------------------------------------
-
-
-def run_render(arguments: argparse.Namespace) -> int:
-    """What ``mb-contact render`` does; returns the exit code.
-
-    Raises
-    ------
-    MbContactError
-        A bad scene or option, or a file that cannot be written.
-    """
-    from mb_contact.viewer.command import loaded
-    from mb_contact.viewer.options import ViewOptions
-
-    film, width = arguments.film, arguments.width
-    if not 16 <= width <= 8192 or not arguments.every > 0.0:
-        raise InputError("--width is from 16 to 8192 pixels, --every above zero")
-    if arguments.out is not None and Path(arguments.out).suffix not in KINDS:
-        raise InputError(f"a picture or film ends in {', '.join(KINDS)}, got '{arguments.out}'")
-    options = ViewOptions(scene=arguments.scene, efforts=arguments.efforts)
-    source, drawing, fixed, title = loaded(arguments.scene_file, options)
-    seconds = (5.0 if film else 0.0) if arguments.duration is None else arguments.duration
-    frames = list(_frames(source, seconds, arguments.every, arguments.duration))
-    if not film:
-        frames = frames[-1:]
-    ends = [{**fixed, **frame.poses} for frame in (frames[0], frames[-1])]
-    camera = camera_of(drawing, ends, (width, width * 3 // 4))
-    eye, target = arguments.eye or camera.eye, arguments.target or camera.target
-    camera = replace(camera, eye=tuple(eye), target=tuple(target))
-    pictures, path = [], Path(arguments.out or f"{title}{'.gif' if film else '.png'}")
-    drawer = Pictures(drawing, fixed, camera, not arguments.no_forces)
-    for k, frame in enumerate(frames):
-        pictures.append(drawer.frame(frame))
-        if film:
-            print(f"\rmb-contact: picture {k + 1} of {len(frames)}", end="", file=sys.stderr, flush=True)
-    write_film(path, pictures, arguments.every)
-    print(f"{path}: {width} x {camera.height}, {len(pictures)} pictures, {path.stat().st_size / 1e6:.2f} MB")
-    return 0
-
-
-def _frames(source: Any, seconds: float, every: float, asked: float | None) -> Iterator[Snapshot]:
-    """Snapshots of a simulation or a recording."""
-    if source.length > 0.0:
-        yield from (frame for frame in source.frames(every) if asked is None or frame.time <= asked + 1e-9)
-    else:
-        yield from source.recorded(seconds, every)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import sys
 import threading
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import mb_contact
-from mb_contact.errors import MbContactError
+from mb_contact.errors import InputError
 from mb_contact.model.scene import load_scene
 from mb_contact.model.shapes.meshes import cache_folder
 from mb_contact.model.world import build_world
@@ -84,13 +84,14 @@ class Gallery:
         self._html.content = f'{WIDE}<div style="{style}">{"".join(cells)}</div>'
 
     def _fill(self):
-        for drawn, (name, path) in enumerate(self._scenes.items()):
+        scenes = [item for item in self._scenes.items() if not is_surface_scene(item[1])]
+        for drawn, (name, path) in enumerate(scenes):
             if not self._open:
                 return
             try:
                 self._pictures[name] = base64.b64encode(thumbnail(path)).decode()
-            except (MbContactError, OSError):  # a scene that needs what is not installed
-                continue
+            except Exception as error:  # one scene must not leave the others without a picture
+                print(f"mb-contact: no picture of {name}: {error}", file=sys.stderr, flush=True)
             if drawn % 4 == 3:
                 self._write()
         if self._open:
@@ -104,7 +105,7 @@ def _last(item):
 
 def thumbnail(path: Path) -> bytes:
     """PNG of a scene at its start, kept in the cache by what its file and this package are."""
-    parts = (path.read_bytes(), Path(render.__file__).read_bytes(), f"{mb_contact.__version__} {SIZE}".encode())
+    parts = path.read_bytes(), Path(render.__file__).read_bytes(), str(SIZE).encode()
     key = hashlib.sha256(b"".join(parts)).hexdigest()[:24]
     kept = cache_folder("thumbnails") / f"{key}.png"
     if kept.exists():
@@ -122,4 +123,6 @@ def _drawn(path):
     scene = load_scene(path)
     world = build_world(scene)
     drawing, poses = scene_drawing(scene, world), link_poses(world)
+    if not drawing.visuals:
+        raise InputError("nothing in it has a shape")
     return png([render.picture(drawing, poses, camera_of(drawing, [poses, poses], SIZE))])

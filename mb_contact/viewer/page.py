@@ -93,7 +93,9 @@ class Page:
 
     def change(self, name: str, path: str | Path) -> None:
         """Show another scene; where it cannot be loaded the present one goes on."""
-        self._tell(f"loading {name} …")
+        if self.view is not None:
+            self.view.panel.tell(f"loading {name} …")
+            self.server.flush()
         try:
             loaded = self._load(path, self.source)  # type: ignore[misc]
         except MbContactError as error:
@@ -115,10 +117,8 @@ class Page:
         self.limit()
 
     def _tell(self, message):
-        if self.view is not None:
+        if self.source is not None:
             self.source.tell(message)
-            self.view.panel.tell(message)
-        self.server.flush()
 
     # --- how it looks ---------------------------------------------------------------------------
     def dress(self) -> None:

@@ -65,9 +65,11 @@ def test_arrows_are_as_long_as_their_forces():
     (["--out", "box.mp4"], "ends in .png, .gif, .webp, got 'box.mp4'"),
     (["--width", "3"], "--width is from 16 to 8192 pixels"),
     (["--every", "0", "--film"], "--every above zero"),
+    (["--out", "bar.png"], "nothing in it has a shape"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_told_before_it_is_simulated(more, words, capsys):
-    assert main(["render", BOX, *more]) == 2
+    scene = BOX if "shape" not in words else str(ROOT / "config" / "four_bar.yaml")
+    assert main(["render", scene, *more]) == 2
     assert words in capsys.readouterr().err
 
 
