@@ -107,7 +107,6 @@ SOURCED = "needs a sourced ROS 2: docs/verified_on.md tells what came out by han
 MINUTES = "a picture or a measurement that takes minutes"
 #: Beginning of a command: why no test runs it.
 NOT_RUN = {
-    "mb-contact render": ("test/viewer/test_film.py", '"render"'),
     "make check": SUITE, "make test": SUITE, "make test-all": SUITE, "pytest": SUITE, "python -m pytest": SUITE,
     "make help": "prints the head of the Makefile", "make lint": "a job of its own in .github/workflows/ci.yml",
     "make release": "writes to dist/ for minutes; test/test_release.py runs its checks",
