@@ -238,6 +238,11 @@ def test_paths_that_are_none_are_refused(tendons, message):
         world(tendons=tendons)
 
 
+def test_problems_of_accelerations_refuse_tendons():
+    with pytest.raises(InputError, match="know no tendons"):
+        mb.studies.next_step_problem(world(tendons=(rope(stiffness=100.0),)))
+
+
 def test_what_has_no_tendon_says_so():
     with pytest.raises(InputError, match="nothing whose tension can be set"):
         mb.Simulator(mb.Scene(primitives=(ball(),))).set("tension", 1.0)
