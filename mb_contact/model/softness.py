@@ -42,8 +42,10 @@ def pair_softness(scene, geometries, pairs):
         scene.refuse_if(scene.materials[name].restitution > 0.0, f"materials.{name}.restitution", message)
     for i, entry in enumerate(scene.pairs):
         soft = entry.softness or any(name in own for name in entry.materials)
-        message = "is of a pair that gives way, and so gives back what its spring keeps; leave it or softness out"
-        scene.refuse_if(bool(soft and entry.restitution), f"pairs[{i}].restitution", message)
+        message = "is of a pair that gives way, and so gives back what its spring keeps; set 0, or leave softness out"
+        own_e = math.prod(scene.materials[name].restitution for name in entry.materials)
+        given = own_e if entry.restitution is None else entry.restitution
+        scene.refuse_if(bool(soft and given), f"pairs[{i}].restitution", message)
     if not own and all(entry.softness is None for entry in scene.pairs):
         return NO_SOFTNESS
     soft = make_softness(len(pairs))

@@ -82,6 +82,8 @@ def posed_problem(context, q, v, **options):
     scene, world, dt = context.scene, context.world, context.dt
     if context.is_soft:
         raise InputError("problems of accelerations know rigid contacts alone; leave softness out")
+    if scene.tendons:
+        raise InputError("problems of accelerations know no tendons; leave them out")
     settings = {
         "gravity": context.gravity.copy(),
         "time_step": dt,

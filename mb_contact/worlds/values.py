@@ -14,7 +14,7 @@ from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.scene.bodies import SIZE_FACTORS
 from mb_contact.simulation.values import keys_of
-from mb_contact.types import JOINT_NQ, RIGID
+from mb_contact.types import HERTZ, JOINT_NQ, RIGID
 from mb_contact.worlds.lanes import Held
 
 #: by the name of a value: the array of Values that has it, the name of its rows there, least and largest value
@@ -220,6 +220,8 @@ class OwnValues:
             raise InputError("friction that depends on the direction is the same in all worlds")
         if name == "size" and scene.collision_scheme == "event":
             raise InputError("under the event scheme shapes have one size in all worlds; use time_stepping")
+        if name == "size" and (world.geoms.soft.law == HERTZ).any():
+            raise InputError("under Hertz' law shapes have one size in all worlds; give the material a stiffness")
 
     def _nothing(self):
         yield Part("gravity", np.zeros(1, np.int64))

@@ -212,12 +212,25 @@ def test_two_soft_materials_give_way_one_behind_the_other():
         ({"stiffness": 1e4}, {"sleep": True}, "sleep"),
         ({"foundation": 1e6}, {}, "face of a box"),
         ({"stiffness": 1e4, "modulus": 1e9}, {}, "stiffness"),
+        ({"stiffness": 1e4, "cells": 4}, {}, "cells: has no meaning without a foundation"),
+        ({"stiffness": 1e4, "poisson": 0.4}, {}, "poisson: has no meaning without modulus"),
         ({}, {}, "stiffness"),
     ],
 )
 def test_what_soft_contacts_do_not_know_is_refused(keys, more, match):
     with pytest.raises(SceneError, match=match):
         mb.Simulator(mb.Scene(primitives=(ball(),), ground=m.Ground(), materials=soft(**keys), **more), warm_up=False)
+
+
+@pytest.mark.parametrize("E, steps, part", [(1e6, 2000, 0.9977), (2.1e11, 1000, 0.2092)])
+def test_a_ball_at_rest_sinks_as_far_as_the_secant_of_its_free_motion_says(E, steps, part):
+    """K sqrt(d + g dt^2) d = m g, at 1 ms; Hertz' own depth is (m g / K)^(2/3)."""
+    law = soft(modulus=E, damping=0.02 if E < 1e9 else 1e-4)
+    sim = mb.Simulator(mb.Scene(primitives=(ball(),), ground=m.Ground(), materials=law))
+    d = -sim.step(steps=steps).contacts["gap"][0]
+    K = 4.0 / 3.0 * E / (1.0 - 0.3**2) * np.sqrt(0.05)
+    assert K * np.sqrt(d + G * 1e-6) * d == pytest.approx(2.0 * G, rel=1e-6)
+    assert d / (2.0 * G / K) ** (2.0 / 3.0) == pytest.approx(part, abs=5e-4)
 
 
 def test_hertz_asks_for_spheres_and_restitution_for_rigid_materials():
@@ -232,6 +245,29 @@ def test_hertz_asks_for_spheres_and_restitution_for_rigid_materials():
         mb.Simulator(
             mb.Scene(primitives=(ball(),), ground=m.Ground(material="steel"), materials=both), warm_up=False
         )
+
+
+def test_what_both_materials_give_back_is_refused_beside_the_softness_of_their_pair():
+    bouncing = {"a": m.Material(restitution=0.5), "b": m.Material(restitution=0.5)}
+    body, floor = dataclasses.replace(ball(), material="a"), m.Ground(material="b")
+    for e, refused in ((None, True), (0.0, False)):
+        pair = m.MaterialPair(("a", "b"), friction=0.5, restitution=e, softness=m.Softness(stiffness=1e4))
+        scene = mb.Scene(primitives=(body,), ground=floor, materials=bouncing, pairs=(pair,))
+        if refused:
+            with pytest.raises(SceneError, match=r"pairs\[0\].restitution"):
+                mb.Simulator(scene, warm_up=False)
+        else:
+            assert mb.Simulator(scene, warm_up=False).world.geoms.soft.stiffness[0] == 1e4
+
+
+def test_what_begins_compressed_at_rest_without_gravity_is_thrown_off():
+    """The spring is all the energy there is: d w, less what implicit steps lose in a quarter of a period."""
+    scene = mb.Scene(primitives=(ball(),), ground=m.Ground(), materials=soft(stiffness=1e4), gravity=(0.0,) * 3)
+    sim = mb.Simulator(scene)
+    sim.set_state([0.0, 0.0, 0.04, 0.0, 0.0, 0.0, 1.0], [0.0] * 6)
+    sim.step(steps=200)
+    w = np.sqrt(1e4 / 2.0)
+    assert sim.v[5] == pytest.approx(0.01 * w * np.exp(-0.25 * np.pi * w * 1e-3), rel=0.01)
 
 
 def test_studies_refuse_what_gives_way():
@@ -252,6 +288,9 @@ def test_worlds_have_stiffnesses_of_their_own():
     rigid = mb.Worlds(dataclasses.replace(scene, materials={"soft": m.Material()}), 1)
     with pytest.raises(InputError, match="a softness"):
         rigid.set("stiffness", 1.0)
+    hertz = mb.Worlds(dataclasses.replace(scene, materials=soft(modulus=1e7)), 1)
+    with pytest.raises(InputError, match="under Hertz' law shapes have one size"):
+        hertz.set("size", 0.1, of=["ball"])
 
 
 @pytest.mark.parametrize(

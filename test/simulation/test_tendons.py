@@ -228,12 +228,39 @@ def test_worlds_have_tensions_of_their_own():
     ((rope(), rope()), r"tendons\[1\].name: 'rope' is used twice"),
     ((rope(shortest=2.0, longest=1.0),), r"tendons\[0\].shortest: 2 m is more than the greatest length"),
     ((rope(TOP, P("ball", shape="sphere", radius=0.1)),), r"path\[1\].shape: a shape has a point before"),
+    ((rope(held_length=2.0, longest=1.0),), r"tendons\[0\].held_length: 2.0 m is beyond the shortest or longest"),
+    ((rope(TOP, P("ball"), P(divisor=2.0, position=(0.0, 0.0, 1.0)), TOP, P("ball")),), r"path\[2\].position: is that"),
+    ((rope(TOP, P("ball", axis=(0.0, 1.0, 0.0))),), r"path\[1\].axis: is that of a cylinder"),
+    ((rope(TOP, P("ball", coefficient=2.0)),), r"path\[1\].coefficient: has no meaning without a joint"),
 ])  # fmt: skip
 def test_paths_that_are_none_are_refused(tendons, message):
     with pytest.raises(SceneError, match=message):
         world(tendons=tendons)
 
 
+def test_problems_of_accelerations_refuse_tendons():
+    with pytest.raises(InputError, match="know no tendons"):
+        mb.studies.next_step_problem(world(tendons=(rope(stiffness=100.0),)))
+
+
 def test_what_has_no_tendon_says_so():
     with pytest.raises(InputError, match="nothing whose tension can be set"):
         mb.Simulator(mb.Scene(primitives=(ball(),))).set("tension", 1.0)
+
+
+@pytest.mark.parametrize("place, speed", [(0.5, 1.0), (0.5, -1.0), (-0.001, 0.5)])
+def test_a_damped_rope_that_is_loose_or_would_push_has_no_force(place, speed):
+    """Loose, lengthening or not; and taut, where the damper d v outweighs the spring k x."""
+    damped = rope(stiffness=100.0, damping=50.0, rest_length=1.0, pulls_only=True)
+    sim = world(ball(place=(0.0, 0.0, place)), tendons=(damped,), gravity=(0.0,) * 3)
+    sim.set_state(sim.q, [0.0] * 5 + [speed])
+    step = sim.step()
+    assert sim.v[5] == speed and sim.tendons()["rope"].tension == 0.0
+    assert sim.context.work.work_terms[DAMPING] == 0.0 and abs(step.certificate.energy_balance) < 1e-3
+
+
+def test_a_bungee_comes_to_rest_and_never_pushes():
+    sim = world(ball(place=(0.0, 0.0, 0.9)), tendons=(rope(stiffness=400.0, damping=10.0, rest_length=0.5,
+                                                           pulls_only=True),))  # fmt: skip
+    assert min(sim.step() and sim.tendons()["rope"].tension for _ in range(3000)) == 0.0
+    assert sim.tendons()["rope"].length == pytest.approx(0.5 + G / 400.0, abs=1e-6)

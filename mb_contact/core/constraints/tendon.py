@@ -15,6 +15,8 @@ a soft equality, unilateral rows, a box and an equality of the one contact probl
 of the path with those of the other parts as its partners (``gear.py``), which all rows of a tendon share.
 """
 
+import numpy as np
+
 from mb_contact.core.constraints.loop import DRIFT_SPEED
 from mb_contact.core.constraints.rows import begin_row, gap_velocity, joint_row, rate_axis, row_dot
 from mb_contact.core.jit import INTEGER, NOTHING, REAL, kernel, on_demand
@@ -102,7 +104,7 @@ def tendon_laws(tendons, dt, rate, first, u, rows, error):
     """Laws and offsets of the tendons' rows from row ``first`` on, whose free velocities are in u; their ``error``.
 
     A spring with slack acts where its free motion ends beyond the slack: of one row that is where its force has the
-    sign that it may have.
+    sign that it may have.  One that pulls alone has no damper either where it is loose or would push.
     """
     for i in range(tendons.row_of.shape[0]):
         t, kind, row = tendons.row_of[i], tendons.row_kind[i], first + i
@@ -143,6 +145,8 @@ def _spring(tendons, t, L, dt, u, rows, row):
         k = k if ahead < -tendons.slack[t] else 0.0
         stretch += tendons.slack[t] if k > 0.0 else 0.0
     hard = dt * k + d
+    if tendons.slack[t] == np.inf and (ahead < 0.0 or k * ahead + d * (u + dt * tendons.bend[t]) < 0.0):
+        hard = 0.0
     if hard > 0.0:
         rows.law[row], rows.mu[row] = EQUALITY, 1.0 / (dt * hard)
         rows.offset[row] = (k * (stretch if k > 0.0 else 0.0) + d * dt * tendons.bend[t]) / hard
@@ -197,7 +201,7 @@ def book_tendons(tendons, dt, first, sol, rows, terms):
         t, kind, r = tendons.row_of[i], tendons.row_kind[i], first + i
         after = sol.u[r] - rows.offset[r]
         mean = 0.5 * (sol.before[r] + after)
-        if kind == TENDON_SPRING:
+        if kind == TENDON_SPRING and rows.law[r] == EQUALITY:
             terms[LOOPS] -= sol.r[r] * mean
             terms[DAMPING] -= dt * tendons.damping[t] * (after + dt * tendons.bend[t]) * mean
         elif kind == TENDON_LONGEST or kind == TENDON_SHORTEST:

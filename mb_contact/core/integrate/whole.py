@@ -163,7 +163,7 @@ def _in_motion(h, kinetic, gained):
     for a in range(3):
         square += h.gravity[a] * h.gravity[a]
     ended = h.work.energy[KINETIC] + h.work.contact_energy[REMOVED] - gained
-    return max(kinetic, ended) + 0.5 * mass * square * h.settings[DT] ** 2
+    return max(max(kinetic, ended) + 0.5 * mass * square * h.settings[DT] ** 2, NO_ENERGY)
 
 
 @kernel

@@ -59,13 +59,18 @@ class Softness:
         "Young's modulus of Hertz' contacts, of spheres on spheres and flat faces.", None, unit="Pa", above=0.0,
         example="2.1e11",
     )
-    poisson: float = key("Poisson's ratio beside the modulus.", 0.3, low=0.0, high=0.5, example="0.45")
+    poisson: float = key(
+        "Poisson's ratio beside the modulus.", 0.3, low=0.0, high=0.5, example="0.45", beside=("modulus",)
+    )
     shear: float | None = key(
         "Tangential over normal stiffness, 0 where tangents are rigid; by default 0, and of Hertz' contacts Mindlin's "
         "2 (1 - nu) / (2 - nu).", None, low=0.0, example="0.67",
     )
     damping: float = key("Damping over stiffness, of both.", 0.0, unit="s", low=0.0, example="0.002")
-    cells: int = key("Points of a foundation along the longest edge of its box.", 8, low=1, high=64, example="16")
+    cells: int = key(
+        "Points of a foundation along the longest edge of its box.", 8, low=1, high=64, example="16",
+        beside=("foundation",),
+    )
 
 
 #: What soft contacts need.

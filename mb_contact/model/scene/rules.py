@@ -25,6 +25,7 @@ from mb_contact.model.scene.materials import AnisotropicFriction
 from mb_contact.model.scene.places import NamedPose, is_box, is_hull, is_sphere
 from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.sensors import MOST_RAYS, Image, Scan
+from mb_contact.model.scene.tendons import AXIS
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 Rule = tuple[bool, str, str]
@@ -168,13 +169,20 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
     message = "bodies that tendons join do not sleep; leave sleep out"
     yield bool(scene.tendons and scene.sleep), "sleep", message
     names = [tendon.name for tendon in scene.tendons]
-    yield from _topic_rules("tendons", names)
     for i, tendon in enumerate(scene.tendons):
         key, path = f"tendons[{i}]", tendon.path
         yield names[i] in names[:i], f"{key}.name", f"'{names[i]}' is used twice; give each tendon its own name"
         low = -math.inf if tendon.shortest is None else tendon.shortest
         high = math.inf if tendon.longest is None else tendon.longest
         yield low > high, f"{key}.shortest", f"{low:g} m is more than the greatest length, {high:g} m"
+        held = tendon.held_length
+        message = f"{held} m is beyond the shortest or longest length; leave one of them out"
+        yield held is not None and not low <= held <= high, f"{key}.held_length", message
+        for j, element in enumerate(path):
+            message = "is that of a point or a shape; add its link, or leave it out"
+            yield element.link is None and any(element.position), f"{key}.path[{j}].position", message
+            message = "is that of a cylinder; add its shape, or leave it out"
+            yield element.shape is None and element.axis != AXIS, f"{key}.path[{j}].axis", message
         points = [element.link is not None and element.shape is None for element in path]
         along = any(a and b for a, b in zip(points, points[1:])) or any(element.joint for element in path)
         around = [j for j, element in enumerate(path) if element.shape is not None]
@@ -183,6 +191,7 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
             inside = 0 < j < len(path) - 1 and points[j - 1] and points[j + 1]
             yield not inside, f"{key}.path[{j}].shape", "a shape has a point before and a point behind it"
             yield not any(path[j].axis), f"{key}.path[{j}].axis", "has no direction"
+    yield from _topic_rules("tendons", names)
 
 
 def _sensor_rules(scene: Scene) -> Iterator[Rule]:

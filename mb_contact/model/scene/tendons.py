@@ -9,6 +9,7 @@ from typing import ClassVar
 from mb_contact.keys.declaration import key
 
 SHAPES = ("sphere", "cylinder")  #: around which a tendon goes
+AXIS = (0.0, 0.0, 1.0)  #: of a cylinder that says nothing else
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class PathElement:
     )
     radius: float | None = key("Radius of the shape.", None, unit="m", above=0.0, example="0.01", beside=("shape",))
     axis: tuple[float, float, float] = key(
-        "Axis of a cylinder in the link's axes; it has no ends.", (0.0, 0.0, 1.0), example="[0, 1, 0]"
+        "Axis of a cylinder in the link's axes; it has no ends.", AXIS, example="[0, 1, 0]"
     )
     side: tuple[float, float, float] | None = key(
         "A point in the link's axes, on whose side of the shape the path goes, of one in the shape through its inside; "
@@ -45,7 +46,9 @@ class PathElement:
         example="2.0",
     )
     joint: str | None = key("Scalar joint, whose position times the coefficient counts.", None, example="index_flex")
-    coefficient: float = key("Length for a unit of the joint.", 1.0, unit="m/rad, 1", example="0.01")
+    coefficient: float = key(
+        "Length for a unit of the joint.", 1.0, unit="m/rad, 1", example="0.01", beside=("joint",)
+    )
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Tendon:
     slack: float = key(
         "By how much it may be shorter than that without a force.", 0.0, unit="m", low=0.0, example="0.02"
     )
-    pulls_only: bool = key("Whether its spring pulls alone, as a rope that may hang loose.", False)
+    pulls_only: bool = key("Whether its spring and damper pull alone, as a rope that may hang loose.", False)
     shortest: float | None = key("Least length.", None, unit="m", example="0.1")
     longest: float | None = key("Greatest length, of what cannot be stretched.", None, unit="m", example="0.6")
     friction: float = key("Coulomb friction along it.", 0.0, unit="N", low=0.0, example="0.5")
