@@ -72,6 +72,8 @@ def _first(scene, options):
         raise InputError("--scene names the scene of a recording; a scene is shown by mb-contact view SCENE")
     if scene is None and (options.follow or options.html is not None):
         raise InputError(f"{'--follow' if options.follow else '--html'} needs a scene: mb-contact view SCENE ...")
+    if recorded and options.follow:
+        raise InputError("--follow shows a node that runs a scene; a recording is shown by mb-contact view FILE")
     if recorded:
         return lambda: _play(scene, options)
     if options.follow:
@@ -155,10 +157,17 @@ def _write(first, options):
         page, frames = Page(served.server, first), None
         if isinstance(source, Player):
             frames = source.recorded(options.duration or HTML_SECONDS)
+            tell_failure(source)
         path = page.save(options.html, frames)
     finally:
         served.close()
     _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in any browser")
+
+
+def tell_failure(player: Player) -> None:
+    """Say why frames end before their time, if they do."""
+    if player.failed is not None:
+        _progress(f"the simulation stopped: {player.failed}")
 
 
 def _show(first, options, scene):

@@ -27,14 +27,17 @@ def html_of(view: View, frames: Sequence[Snapshot], dark: bool = False) -> str:
     dark : bool
     """
     server: Any = view.server
-    if frames:
-        view.draw_scene(frames[0])
-    writer = server.get_scene_serializer()
-    for last, frame in zip(frames, frames[1:]):
-        writer.insert_sleep(max(0.0, frame.time - last.time))
-        view.draw_scene(frame)
-    if len(frames) > 1:
-        writer.insert_sleep(FRAME_SECONDS)
-    text = writer.as_html(dark_mode=dark)
+    with view.lock:  # what is drawn meanwhile would be in the file
+        if frames:
+            view.draw_scene(frames[0])
+        writer = server.get_scene_serializer()
+        for last, frame in zip(frames, frames[1:]):
+            writer.insert_sleep(max(0.0, frame.time - last.time))
+            view.draw_scene(frame)
+        if len(frames) > 1:
+            writer.insert_sleep(FRAME_SECONDS)
+        text = writer.as_html(dark_mode=dark)
+        if view.shown is not None:
+            view.draw_scene(view.shown)
     end = text.index("</body>")
     return f"{text[:end]}<script>{camera_script(view.drawing.floor, False)}</script>{text[end:]}"

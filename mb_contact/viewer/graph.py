@@ -16,6 +16,7 @@ from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.normals import creased
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
+SLASH = "\u2215"  #: what stands for a slash in the names of nodes
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
 LONGEST = 0.25  #: of the scene's size: no arrow of the last second is longer, but for blows
 FRAMES, CALM = 30, 90  #: that the scale of arrows looks back at, to make them shorter and longer again
@@ -289,8 +290,8 @@ def friction_cones(
 
 
 def node_name(link: str, root: str = LINKS) -> str:
-    """Name of a link's node; a slash would make a level of its own."""
-    return f"{root}/{link.replace('/', '_')}"
+    """Name of a link's node; a slash would make a level of its own, another sign might be another link's."""
+    return f"{root}/{link.replace('/', SLASH)}"
 
 
 def wxyz(quaternion: Floats) -> tuple[float, float, float, float]:

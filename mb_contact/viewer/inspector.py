@@ -15,6 +15,7 @@ from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.graph import SceneGraph
+from mb_contact.viewer.look import plain
 from mb_contact.viewer.snapshot import ContactPoints, Poses, Snapshot
 
 NOTHING = "nothing"
@@ -41,9 +42,9 @@ class Inspector:
         self._places: list[tuple[str, Floats]] = []  #: that are measured: link and point in its axes
         self.folder = server.gui.add_folder("Selected and measured")
         with self.folder:
-            links = [link for link in graph.frames]
+            links = tuple(dict.fromkeys((NOTHING, *graph.frames)))  # a list that has a name twice ends the page
             hint = "Click a link in the picture, or type a part of its name."
-            self.choice = server.gui.add_dropdown("link", (NOTHING, *links), initial_value=NOTHING, hint=hint)
+            self.choice = server.gui.add_dropdown("link", links, initial_value=NOTHING, hint=hint)
             self.text = server.gui.add_markdown("")
             self.measuring = server.gui.add_checkbox("measure: click two places", False)
             self.distance = server.gui.add_markdown("")
@@ -99,7 +100,7 @@ class Inspector:
         p, quaternion = self._pose(link)
         lines = [f"at **{_numbers(p)}** m, turned {_numbers(np.degrees(rotation_vector(quaternion)), 1)}°"]
         touched = {} if self._last is None else touching(self._last.contacts, link)
-        rows = [f"| {other} | {text} |" for other, text in touched.items()]
+        rows = [f"| {plain(other)} | {text} |" for other, text in touched.items()]
         table = ["| touches | N, points |", "|---|---|", *rows] if rows else ["touches nothing"]
         self.text.content = "\n\n".join([*lines, "\n".join(table)])
 
@@ -121,7 +122,8 @@ class Inspector:
             self.line.points, self.label.position = ends[None], ends.mean(axis=0)
             self.label.text = f"{np.linalg.norm(way):.4f} m"
             (a, _), (b, _) = self._places
-            self.distance.content = f"**{np.linalg.norm(way):.4f} m** from {a} to {b}: {_numbers(way, 4)} m"
+            between = f"from {plain(a)} to {plain(b)}: {_numbers(way, 4)} m"
+            self.distance.content = f"**{np.linalg.norm(way):.4f} m** {between}"
 
 
 def touching(contacts: ContactPoints, link: str) -> dict[str, str]:
@@ -134,7 +136,7 @@ def touching(contacts: ContactPoints, link: str) -> dict[str, str]:
             of[1][state] = of[1].get(state, 0) + 1
     return {
         other: f"**{np.linalg.norm(force):.3g}** ({_numbers(force)}); "
-        + ", ".join(f"{count} {state}" for state, count in states.items())
+        + ", ".join(f"{count} {plain(state)}" for state, count in states.items())
         for other, (force, states) in found.items()
     }
 

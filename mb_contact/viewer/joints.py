@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mb_contact.viewer.look import plain
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.snapshot import Snapshot
 
@@ -84,7 +85,8 @@ class SensorPane:
         self._last: Any = None
         self.folder = gui.add_folder("Sensors", expand_by_default=False)
         with self.folder:
-            self.choice = gui.add_dropdown("sensor", (NONE, *player.sensor_names), initial_value=NONE)
+            sensors = tuple(dict.fromkeys((NONE, *player.sensor_names)))
+            self.choice = gui.add_dropdown("sensor", sensors, initial_value=NONE)
             self.image = gui.add_image(np.zeros((2, 2, 3), np.uint8), visible=False)
             self.text = gui.add_markdown("")
         self.choice.on_update(lambda _: self._choose(player))
@@ -103,7 +105,8 @@ class SensorPane:
             self.image.visible = True
             return
         fields = reading._asdict() if hasattr(reading, "_asdict") else {self.choice.value: reading}
-        rows = [f"| {name} | {np.array2string(np.ravel(value)[:12], precision=4)} |" for name, value in fields.items()]
+        texts = {name: np.array2string(np.ravel(value)[:12], precision=4) for name, value in fields.items()}
+        rows = [f"| {plain(name)} | {plain(text)} |" for name, text in texts.items()]
         self.text.content = "\n".join(["| | |", "|---|---|", *rows])
 
 

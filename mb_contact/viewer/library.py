@@ -8,7 +8,7 @@ import socket
 from typing import Any
 
 from mb_contact.errors import InputError
-from mb_contact.viewer.options import as_port
+from mb_contact.viewer.options import LAST_PORT, as_port
 
 
 def import_viser() -> Any:
@@ -35,10 +35,24 @@ def start_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
         viser is not installed, or the address cannot be listened on.
     """
     viser = import_viser()
-    port = as_port(port)
     check_host(host)
+    port = free_port(host, as_port(port))
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # browsers open connections that they drop
     return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
+
+
+def free_port(host: str, port: int) -> int:
+    """The first port from ``port`` on that nobody listens on: beyond the last one viser would wait for ever."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    for number in range(port, LAST_PORT + 1):
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that are closing do not count
+            try:
+                probe.bind((address[0], number, *address[2:]))
+                return number
+            except OSError:
+                continue
+    raise InputError(f"the web view finds no free port from {port} on")
 
 
 def check_host(host: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PANEL = 330  #: width of the panel [pixels]
+MARKS = frozenset("&<>\"|*_`[]\\~#")  #: characters that mean something in markdown or HTML
 CAMERA = '<img hidden src="data:," onerror="{script}">'  #: runs a script: the page has no other way for one
 
 
@@ -51,6 +52,11 @@ def camera_script(floor: float | None, below: bool) -> str:
     """The script that keeps the camera above the floor [m], and but for ``below`` above what it looks at."""
     text = Path(__file__).with_name("camera.js").read_text(encoding="utf-8")
     return text.replace("OPTIONS)", json.dumps({"floor": floor, "below": below}) + ")")
+
+
+def plain(text: str) -> str:
+    """Text as it is, for markdown: names and messages come from files and topics, and the page runs any HTML there."""
+    return "".join(f"&#{ord(c)};" if c in MARKS else c for c in str(text))
 
 
 def camera_html(floor: float | None, below: bool) -> str:

@@ -66,6 +66,8 @@ class Loop(Player):
         self._show()
 
     def _stepped(self, *args, **kwargs):
+        if self._stop:  # somebody kept the bound method
+            return self._plain(*args, **kwargs)
         self._serve()
         while self.paused and not self._allowed and not self._stop:
             self._wait(SLICE)
@@ -85,6 +87,11 @@ class Loop(Player):
     def _steps(self, count):
         self.paused, self._allowed = True, self._allowed + count
 
+    def _move(self, joint, position):
+        if not self.paused and not self._simulator.servos()[0][self.joint_names.index(joint)]:
+            raise InputError(f"the loop's efforts move '{joint}', it has no actuator to ask: pause to put it somewhere")
+        super()._move(joint, position)
+
 
 class Show:
     """A page that shows a simulator while a loop of one's own steps it; a context, and a picture in notebooks.
@@ -103,7 +110,11 @@ class Show:
         self._served = Served(host, port)
         self.address = self._served.address
         name = simulator.scene.path.stem if getattr(simulator.scene, "path", None) else "scene"
-        self._page = Page(self._served.server, (self._loop, drawing, poses, name))
+        try:
+            self._page = Page(self._served.server, (self._loop, drawing, poses, name))
+        except BaseException:
+            self._served.close()
+            raise
         self._loop.start()
         self._thread = threading.Thread(target=self._draw, name="view", daemon=True)
         self._thread.start()
@@ -113,8 +124,11 @@ class Show:
             webbrowser.open(self.address)
 
     def _draw(self):
-        while not self._loop.done:
-            self._page.draw_next()
+        try:
+            while not self._loop.done:
+                self._page.draw_next()
+        finally:  # also where another page of the same simulator has ended this one
+            self._served.close()
 
     def draw(self) -> None:
         """Draw the state as it is now; steps are drawn by themselves."""
@@ -145,7 +159,6 @@ class Show:
         """End the page; the simulator is as it was."""
         self._loop.stop()
         self._thread.join()
-        self._served.close()
 
     def __enter__(self) -> Show:
         return self

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mb_contact.viewer.inspector import Inspector
 from mb_contact.viewer.joints import JointSliders, SensorPane
-from mb_contact.viewer.look import PANEL
+from mb_contact.viewer.look import PANEL, plain
 from mb_contact.viewer.options import EFFORTS
 from mb_contact.viewer.plots import Plots
 from mb_contact.viewer.scenes import shipped_scenes
@@ -125,7 +125,7 @@ class Panel:
         self._settings: list[Any] = []
         if control.can_pace:
             start = min(FASTEST, control.factor or FASTEST)
-            self.factor = self._gui.add_slider("real-time factor", 0.05, FASTEST, 0.05, start)
+            self.factor = self._gui.add_slider("real-time factor", min(0.05, start), FASTEST, 0.05, start)
             self.factor.on_update(lambda _: control.set_factor(self.factor.value))
             self._settings.append(self.factor)
         if control.can_drive:
@@ -147,7 +147,7 @@ class Panel:
 
     def tell(self, message: str) -> None:
         """Say something where time and pace stand, until the next frame."""
-        self.status.content = message
+        self.status.content = plain(message)
 
     def press(self, button: str) -> None:
         """What a button of the source does; what happens now is looked at again."""
@@ -181,11 +181,11 @@ class Panel:
         factor = snapshot.real_time_factor
         pace = "paused" if factor is None else f"real-time factor {factor:.2f}"
         lines = [f"**{snapshot.time:.3f} s** &nbsp; {pace}{_lag_text(snapshot.lag)}"]
-        lines += [*map(_pull_text, snapshot.pulls), snapshot.message]
+        lines += [*map(_pull_text, snapshot.pulls), plain(snapshot.message)]
         self.status.content = "\n\n".join(filter(None, lines))
         self.legend.content = f"an arrow of 0.1 m is {0.1 / self._layer.scale:.3g} N"
         if snapshot.certificate:
-            rows = [f"| {words} | {text} |" for words, text in snapshot.certificate.items()]
+            rows = [f"| {words} | {plain(text)} |" for words, text in snapshot.certificate.items()]
             self.certificate.content = "\n".join(["| | |", "|---|---|", *rows])
         for folder in self.folders:
             folder.update(snapshot)
@@ -199,4 +199,4 @@ def _lag_text(lag):
 
 
 def _pull_text(pull):
-    return f"{pull.link} is dragged with {pull.force:.3g} N ({pull.stiffness:.3g} N/m, {pull.damping:.3g} N s/m)"
+    return f"{plain(pull.link)} is dragged with {pull.force:.3g} N ({pull.stiffness:.3g} N/m, {pull.damping:.3g} N s/m)"

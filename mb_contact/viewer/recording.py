@@ -210,6 +210,10 @@ class Recording(Source):
 
     def snapshot(self, index: int) -> Snapshot:
         """What the recording says at a step."""
+        with self._changed:  # the page, its plots and its files ask in threads of their own
+            return self._snapshot(index)
+
+    def _snapshot(self, index):
         stamp = self._times[index]
         self._topics.forget()
         for (kind, _), (times, rows) in self._bag.messages.items():

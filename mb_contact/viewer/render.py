@@ -138,7 +138,7 @@ def _put_floor(triangles, height, eye, rays, which, near):
 def _axes(back):
     """Orthonormal axes of a view: backwards, right, up."""
     back = np.asarray(back, dtype=np.float64) / np.linalg.norm(back)
-    right = np.cross((0.0, 0.0, 1.0), back)
+    right = np.cross((0.0, 0.0, 1.0) if back[:2].any() else (0.0, 1.0, 0.0), back)  # straight down: y is up
     right /= np.linalg.norm(right)
     return back, right, np.cross(back, right)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from mb_contact.errors import InputError
-from mb_contact.viewer.command import loaded
+from mb_contact.viewer.command import loaded, tell_failure
 from mb_contact.viewer.film import KINDS, Pictures, camera_of, write_film
 from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.recording import Recording
 from mb_contact.viewer.snapshot import Snapshot
+
+SHORTEST, LONGEST = 0.01, 60.0  #: between two pictures of a film [s]; a GIF counts hundredths
 
 
 def run_render(arguments: argparse.Namespace) -> int:
@@ -28,8 +32,10 @@ def run_render(arguments: argparse.Namespace) -> int:
         A bad scene or option, or a file that cannot be written.
     """
     film, width = arguments.film, arguments.width
-    if not 16 <= width <= 8192 or not arguments.every > 0.0:
-        raise InputError("--width is from 16 to 8192 pixels, --every above zero")
+    if not 16 <= width <= 8192 or not SHORTEST <= arguments.every <= LONGEST:
+        raise InputError(f"--width is from 16 to 8192 pixels, --every from {SHORTEST:g} to {LONGEST:g} s")
+    if arguments.duration is not None and not 0.0 <= arguments.duration < math.inf:
+        raise InputError(f"--duration must be finite and not below zero, got {arguments.duration:g}")
     if arguments.out is not None and Path(arguments.out).suffix not in KINDS:
         raise InputError(f"a picture or film ends in {', '.join(KINDS)}, got '{arguments.out}'")
     options = ViewOptions(scene=arguments.scene, efforts=arguments.efforts)
@@ -43,6 +49,8 @@ def run_render(arguments: argparse.Namespace) -> int:
     ends = [{**fixed, **frame.poses} for frame in (frames[0], frames[-1])]
     camera = camera_of(drawing, ends, (width, width * 3 // 4))
     eye, target = arguments.eye or camera.eye, arguments.target or camera.target
+    if not 0.0 < math.dist(eye, target) < math.inf:
+        raise InputError(f"--eye and --target must be two places, got {tuple(eye)} and {tuple(target)}")
     camera = replace(camera, eye=tuple(eye), target=tuple(target))
     pictures, path = [], Path(arguments.out or f"{title}{'.gif' if film else '.png'}")
     drawer = Pictures(drawing, fixed, camera, not arguments.no_forces)
@@ -57,7 +65,8 @@ def run_render(arguments: argparse.Namespace) -> int:
 
 def _frames(source: Any, seconds: float, every: float, asked: float | None) -> Iterator[Snapshot]:
     """Snapshots of a simulation or a recording."""
-    if source.length > 0.0:
+    if isinstance(source, Recording):
         yield from (frame for frame in source.frames(every) if asked is None or frame.time <= asked + 1e-9)
     else:
         yield from source.recorded(seconds, every)
+        tell_failure(source)

@@ -44,7 +44,7 @@ class Timeline:
         self.back = seconds < 0.0 and bool(self.frames)
         if self.frames:
             wanted = self.frames[-1].time + min(seconds, 0.0)
-            self._redraw(min(self.frames, key=lambda frame: abs(frame.time - wanted)))
+            self._redraw(min(list(self.frames), key=lambda frame: abs(frame.time - wanted)))
 
     def now(self) -> None:
         """Look at what happens now again."""

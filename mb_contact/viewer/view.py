@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class View:
 
     def __init__(self, server: Any, drawing: Drawing, poses: Poses, source: Source, title: str) -> None:
         self.server, self.drawing, self.title, self._source = server, drawing, title, source
+        self.lock = threading.RLock()  #: of the scene: frames are drawn one after the other, whoever draws them
+        self.shown: Snapshot | None = None  #: what was drawn last
         middle, size = extent(drawing, poses)
         self.dragging = Dragging(server, source) if source.can_drag else None  # type: ignore[arg-type]
         self.graph = SceneGraph(server, drawing, poses, None if self.dragging is None else self.dragging.attach, size)
@@ -58,10 +61,12 @@ class View:
 
     def show(self, snapshot: Snapshot) -> None:
         """Draw a Snapshot."""
-        self.draw_scene(snapshot)
-        if self.dragging is not None:
-            self.dragging.draw(snapshot.pulls)
-        self.panel.update(snapshot)
+        with self.lock:
+            self.shown = snapshot
+            self.draw_scene(snapshot)
+            if self.dragging is not None:
+                self.dragging.draw(snapshot.pulls)
+            self.panel.update(snapshot)
 
     def draw_scene(self, snapshot: Snapshot) -> None:
         """Draw links and contacts of a Snapshot."""

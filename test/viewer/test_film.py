@@ -64,7 +64,7 @@ def test_arrows_are_as_long_as_their_forces():
 @pytest.mark.parametrize("more, words", [
     (["--out", "box.mp4"], "ends in .png, .gif, .webp, got 'box.mp4'"),
     (["--width", "3"], "--width is from 16 to 8192 pixels"),
-    (["--every", "0", "--film"], "--every above zero"),
+    (["--every", "0", "--film"], "--every from 0.01 to 60 s"),
     (["--out", "bar.png"], "nothing in it has a shape"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_told_before_it_is_simulated(more, words, capsys):

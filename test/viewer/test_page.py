@@ -263,8 +263,8 @@ def test_sensors_can_be_looked_at(server):
     for name in names:
         pane.choice.value = name
         page.source.step()
-        drawn(page, lambda frame: frame.sensor is not None)
-        assert pane.image.visible or name in pane.text.content or "|" in pane.text.content
+        drawn(page, lambda _, name=name: page.source._watched == name and (pane.image.visible or pane.text.content))
+        assert pane.image.visible or "|" in pane.text.content
     page.stop()
 
 
