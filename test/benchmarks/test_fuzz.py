@@ -28,7 +28,7 @@ def fuzz():
 def test_mutated_files_are_read_or_refused_with_a_place(kind, cases, fuzz):
     counts, wrong = fuzz.run(cases, seed=1, kinds=(kind,))
     assert [case[:4] for case in wrong] == []
-    assert counts[kind, "accepted"] > 3 and counts[kind, "refused"] > 20
+    assert counts[kind, "accepted"] > 2 and counts[kind, "refused"] > 20
 
 
 def test_the_judge_sees_what_is_wrong(fuzz, tmp_path):

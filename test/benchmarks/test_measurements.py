@@ -15,7 +15,7 @@ from paths import BENCHMARKS, ROOT
 
 PAGES = ROOT / "docs" / "measurements"
 #: pages of programs that write them themselves, or that need files of other repositories
-OTHERS = {"index", "by_hand", "fidelity", "menagerie", "objects", "urdf_files"}
+OTHERS = {"index", "by_hand", "fidelity", "heaps", "menagerie", "objects", "urdf_files"}
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from scenes.urdf_text import SOLID, joint, link, robot
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(meshes_module, "_folder", lambda: tmp_path / "hulls")
+    monkeypatch.setattr(meshes_module, "cache_folder", lambda kind: tmp_path / "hulls")
 
 
 def write_box(path, extents=(0.1, 0.2, 0.3), at=(1.0, 0.0, 0.0)):
@@ -153,7 +153,7 @@ def test_bodies_are_kept_by_content(tmp_path, monkeypatch, method):
 
 def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(meshes_module, "_folder", lambda: tmp_path / "file" / "hulls")
+    monkeypatch.setattr(meshes_module, "cache_folder", lambda kind: tmp_path / "file" / "hulls")
     assert len(convex_bodies(write_box(tmp_path / "box.stl"))) == 1
 
 

@@ -77,8 +77,7 @@ def refresh(h):
 
     Joints that follow others by a gear are put where these have them: their rows hold but for rounding; dependent
     coordinates and velocities of aggregates where their closures have them.
-
-    Reads: art, gears, gravity, joints, kin, q, soft, tree, v.  Writes: art, kin, q, v, work.
+    Reads: art, gears, gravity, joints, kin, q, soft, tendons, tree, v.  Writes: art, kin, q, tendons, v, work.
     """
     follow(h.tree, h.gears, h.q, h.v)
     if h.art.aggregates.base.shape[0] > 0:
@@ -123,7 +122,8 @@ def keep_state(h):
 def refresh_closed(h):
     """``refresh`` of a new state; where loops of an aggregate cannot be closed, the kept one again; a status.
 
-    Reads: art, gears, gravity, joints, kin, q, soft, tree, v, work.  Writes: art, kin, q, v, work.
+    Reads: art, gears, gravity, joints, kin, q, soft, tendons, tree, v, work.
+    Writes: art, kin, q, tendons, v, work.
     """
     refresh(h)
     g = h.art.aggregates

@@ -58,7 +58,7 @@ def corner_comes_down(h, pair):
     That is the deepest one that is no contact, and those that are and turn into the face.
 
     Both shapes are where the step ends (``move_pair``).
-    Reads: buffers, contacts, geoms, need.  Writes: need.
+    Reads: buffers, contacts, geoms, need, rows, settings, sol.  Writes: need.
     """
     geoms, contacts = h.geoms, h.contacts
     k = 0

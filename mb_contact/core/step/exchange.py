@@ -174,6 +174,8 @@ def bend(h, k, end):
     """Have contact k, which is pressed and has the gap ``end`` at the end [m], end where its row says; or False.
 
     What turning adds to the straight way of its row becomes part of its gap.
+
+    Reads: contacts, geoms, need, rows, settings, sol.  Writes: need.
     """
     contacts, met = h.contacts, h.need.met
     j = find_met(met, contacts.pair[k], contacts.feature[k])

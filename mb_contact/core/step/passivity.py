@@ -49,8 +49,8 @@ CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 def remove_gain(h, gain):
     """Take a gain [J] of the whole motion out of what turns; returns the energy that was removed [J].
 
-    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, soft, sol, tree, v, work.
-    Writes: art, forest, kin, q, v, work.
+    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, soft, sol, tendons, tree, v, work.
+    Writes: art, forest, kin, q, tendons, v, work.
     """
     work = h.work
     _measure_groups(h)
@@ -67,8 +67,9 @@ def remove_gain(h, gain):
 def remove_contact_gains(h, contact_work):
     """Take what contacts have added to each group out of it again; returns the energy that was removed [J].
 
-    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, settings, soft, sol, tree, v, work.
-    Writes: art, forest, kin, q, v, work.
+    Reads: art, bil, contacts, forest, gears, gravity, joints, kin, q, rows, settings, soft, sol, tendons, tree, v,
+    work.
+    Writes: art, forest, kin, q, tendons, v, work.
     """
     work = h.work
     fill(h.forest.leader.shape[0], work.group_gain, 0.0)

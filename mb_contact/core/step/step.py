@@ -175,9 +175,8 @@ def advance(h):
     Where the loops of an aggregate cannot be closed there, the state stays what it was.  Their dependent coordinates
     start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
     add to the acceleration: one Newton step less.
-
-    Reads: art, gears, gravity, joints, kin, q, settings, sleep, soft, tree, v, work.
-    Writes: art, kin, q, v, work.
+    Reads: art, gears, gravity, joints, kin, q, settings, sleep, soft, tendons, tree, v, work.
+    Writes: art, kin, q, tendons, v, work.
     """
     keep_state(h)
     g, dt = h.art.aggregates, h.settings[DT]
@@ -315,8 +314,8 @@ def conclude(h):
     """From solved impulses to the next state; a status.
 
     Reads: art, bil, closing, closures, contacts, drift, end, frames, friction, gears, geoms, gravity, joints, kin,
-    loop, q, rows, settings, sleep, soft, sol, tree, v, work.
-    Writes: art, bil, closing, joints, kin, loop, q, soft, v, work.
+    loop, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
+    Writes: art, bil, closing, joints, kin, loop, q, soft, tendons, v, work.
     """
     servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)
     release_servos(h.tree, h.joints)
