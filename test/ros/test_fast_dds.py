@@ -126,7 +126,7 @@ def test_the_action_is_served():
     with Session(**RANGE) as ros:
         ros.node(ROOT / "config" / "box_on_table.yaml", "--ros-args", "-p", "start_paused:=true")
         peer = rclpy_peer(ros, "simulate")
-        assert peer.wait(COMPILING) == 0, peer.output()
+        assert peer.wait(4 * TIMEOUT) == 0, peer.output()
         assert json.loads(peer.lines[-1]) == [1, 7, 4, 5]  # OK, feedback, SUCCEEDED, CANCELED
 
 

@@ -58,7 +58,7 @@ def test_a_mug_hangs_on_a_hook(tmp_path):
 
 @pytest.mark.slow
 def test_two_gears_keep_their_ratio(tmp_path):
-    """Ten turns of the driving wheel: within the play of its teeth, 20 um to either side, and what their 7 chords add."""
+    """Ten turns of the driving wheel: within the play of its teeth, 20 um to either side, and what chords add."""
     teeth, module, play = (18, 27), 0.003, 4e-5
     wheels = [wheel(gear(count, module, play, 8), 0.005, 0.01) for count in teeth]
     joints = [
