@@ -18,7 +18,7 @@ from scenes.hull_cases import CUBE, is_sound
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(meshes_module, "_folder", lambda: tmp_path / "hulls")
+    monkeypatch.setattr(meshes_module, "cache_folder", lambda kind: tmp_path / "hulls")
 
 
 def test_a_cube_has_six_square_faces():
