@@ -123,6 +123,7 @@ def verdict(backend, untidy):
     return found, poses
 
 
+@pytest.mark.flaky(reruns=3)  # of two participants of Fast DDS in a process one goes deaf in one of six runs
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_same_bits_where_things_act_at_stated_times(backend):
     """A push, joints that are set, a spawn, an object that is put, a controller that is replaced, a reset."""
