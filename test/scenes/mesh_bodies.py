@@ -131,18 +131,3 @@ def threaded(inner, outer, turns, pitch, sides):
     count = len(parts)
     steps = [np.stack([a[:count + 1, 0], b[:count + 1, 0]], 1), np.stack([a[-count - 1:, -1], b[-count - 1:, -1]], 1)]
     return np.concatenate([sheet_of(grid) for grid in (a, b, *ends, *steps)])
-
-
-def gear(teeth, module, play, points):
-    """Outline (k, 2) of a wheel with involute teeth of 20 degrees; ``play`` [m] is that of two such wheels."""
-    pitch, pressure = 0.5 * module * teeth, np.deg2rad(20.0)
-    base, tip, root = pitch * np.cos(pressure), pitch + 0.9 * module, pitch - 1.2 * module
-    radius = np.linspace(max(base, root), tip, points)
-    slope = np.arccos(np.minimum(base / radius, 1.0))
-    half = 0.5 * (np.pi - 0.5 * play / (0.5 * module)) / teeth  # of a tooth at the pitch circle
-    angle = half + (np.tan(pressure) - pressure) - (np.tan(slope) - slope)
-    if root < radius[0]:
-        radius, angle = np.append(root, radius), np.append(angle[0], angle)
-    radius, angle = np.append(radius, radius[::-1]), np.append(-angle, angle[::-1])
-    turned = angle + 2.0 * np.pi * np.arange(teeth)[:, None] / teeth
-    return (radius[:, None] * np.stack([np.cos(turned), np.sin(turned)], axis=2)).reshape(-1, 2)

@@ -1,13 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mechanisms of triangle meshes: a mug on a hook, a pair of gears, a key in a lock."""
+"""Mechanisms of triangle meshes: a mug on a hook, a key in a lock."""
 
 import numpy as np
 import pytest
 
 import mb_contact as mb
-from scenes.mesh_bodies import closed, gear, revolved, sheet_of, tube, wheel, write_obj
+from scenes.mesh_bodies import closed, revolved, sheet_of, tube, write_obj
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 DEEPEST = 1e-8
@@ -54,25 +54,6 @@ def test_a_mug_hangs_on_a_hook(tmp_path):
     for _ in range(400):
         assert step(sim).energy <= first
     assert -0.1 < sim.q[2] < 0.0  # it has not fallen off
-
-
-@pytest.mark.slow
-def test_two_gears_keep_their_ratio(tmp_path):
-    """Ten turns of the driving wheel: within the play of its teeth, 20 um to either side, and what chords add."""
-    teeth, module, play = (18, 27), 0.003, 4e-5
-    wheels = [wheel(gear(count, module, play, 8), 0.005, 0.01) for count in teeth]
-    joints = [
-        dict(name="driver", kind="continuous", parent="frame", child="first", at="0 0 0", turn=0.0),
-        dict(name="driven", kind="continuous", parent="frame", child="second",
-             at=f"{0.5 * module * sum(teeth)} 0 0", turn=np.pi + np.pi / teeth[1]),
-    ]  # fmt: skip
-    turns = mb.model.Motion(joint="driver", times=(0.0, 0.5, 4.0), positions=(0.0, np.pi, 20.0 * np.pi))
-    sim = mechanism(tmp_path, zip(("first", "second"), wheels), joints, motions=(turns,))
-    for _ in range(4000):
-        step(sim)
-        driver, driven = sim.q
-        assert abs(driven + driver * teeth[0] / teeth[1]) * 0.5 * module * teeth[1] <= 1.5 * play
-    assert sim.q[0] == pytest.approx(20.0 * np.pi)
 
 
 def keyhole(sides=32):
