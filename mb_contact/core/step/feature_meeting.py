@@ -25,7 +25,7 @@ from mb_contact.core.step.exchange import bend, exchange
 from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
 from mb_contact.core.step.pair_motion import end_of_step, move_pair
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
-from mb_contact.types import OK, SHAPE_MESH
+from mb_contact.types import OK, SHAPE_MESH, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
 CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
@@ -89,7 +89,10 @@ def _meets(h, pair):
                 if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
                     _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
-            _go_back(h, pair, k / looks, worst, 2.0 * far)
+            if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
+                motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
+            else:
+                _go_back(h, pair, k / looks, worst, 2.0 * far)
             return True
     return False
 
