@@ -186,6 +186,25 @@ def test_a_body_of_many_corners_tumbles(tmp_path, kind, deepest, table):
         assert certificate.penetration <= deepest and certificate.end_gap >= -deepest
 
 
+def test_a_rough_box_slaps_down(tmp_path):
+    """As scans do: corners of a face that is rough by 50 um come down at many moments of one step."""
+    side = np.linspace(-1.0, 1.0, 13)
+    x, y = np.meshgrid(side, side, indexing="ij")
+    one = np.ones_like(x)
+    faces = [np.stack(axes, axis=2) for axes in ((x, y, one), (y, x, -one), (one, x, y), (-one, y, x), (y, one, x),
+                                                 (x, -one, y))]  # fmt: skip
+    corners = np.concatenate([sheet_of(face) for face in faces]) * (0.05, 0.04, 0.03)
+    places, index = np.unique(corners.reshape(-1, 3).round(9), axis=0, return_inverse=True)
+    places += np.random.default_rng(0).uniform(-5e-5, 5e-5, places.shape)
+    rough = places[index.reshape(-1)].reshape(-1, 3, 3)
+    for tilt in (0.3, 0.5, 0.8):
+        box = mesh(tmp_path, "rough", rough, (0.0, 0.0, 0.15), 0.3, rpy=(tilt, 0.2, 0.1))
+        sim = mb.Simulator(mb.Scene(primitives=(box,), ground=mb.model.Ground()))
+        for _ in range(400):
+            certificate = sim.step().certificate
+            assert certificate.residual <= 1e-10 and certificate.end_gap >= -5e-7
+
+
 def test_two_hulls_of_many_corners_clash(tmp_path):
     """Two turn other faces to each other within a step than those of its start; those of its end come in."""
     corners = sheet_of(closed_around(half_circle(0.05, 21), 48)) * (1.0, 0.8, 0.6)
