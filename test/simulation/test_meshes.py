@@ -186,7 +186,10 @@ def test_a_body_of_many_corners_tumbles(tmp_path, kind, deepest, table):
         assert certificate.penetration <= deepest and certificate.end_gap >= -deepest
 
 
-def test_a_rough_box_slaps_down(tmp_path):
+@pytest.mark.parametrize("kind, table, deepest", [
+    ("mesh", False, 5e-7), ("convex_hull", False, 2e-6), ("convex_hull", True, 2e-6),
+])  # fmt: skip
+def test_a_rough_box_slaps_down(tmp_path, kind, table, deepest):
     """As scans do: corners of a face that is rough by 50 um come down at many moments of one step."""
     side = np.linspace(-1.0, 1.0, 13)
     x, y = np.meshgrid(side, side, indexing="ij")
@@ -197,12 +200,29 @@ def test_a_rough_box_slaps_down(tmp_path):
     places, index = np.unique(corners.reshape(-1, 3).round(9), axis=0, return_inverse=True)
     places += np.random.default_rng(0).uniform(-5e-5, 5e-5, places.shape)
     rough = places[index.reshape(-1)].reshape(-1, 3, 3)
+    file = str(write_obj(tmp_path / "rough.obj", rough))
+    floor = Primitive("table", "box", (2.0, 2.0, 0.1), base="weld", pose=Pose((0.0, 0.0, -0.05)))
     for tilt in (0.3, 0.5, 0.8):
-        box = mesh(tmp_path, "rough", rough, (0.0, 0.0, 0.15), 0.3, rpy=(tilt, 0.2, 0.1))
-        sim = mb.Simulator(mb.Scene(primitives=(box,), ground=mb.model.Ground()))
+        box = Primitive("rough", "mesh", base="free", mass=0.3, mesh=file, collision_meshes=kind,
+                        pose=Pose((0.0, 0.0, 0.15), (tilt, 0.2, 0.1)))  # fmt: skip
+        sim = mb.Simulator(mb.Scene(primitives=(box, floor) if table else (box,),
+                                    ground=None if table else mb.model.Ground()))  # fmt: skip
         for _ in range(400):
             certificate = sim.step().certificate
-            assert certificate.residual <= 1e-10 and certificate.end_gap >= -5e-7
+            assert certificate.residual <= 1e-10 and certificate.end_gap >= -deepest
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_corner_above_the_rim_of_a_hole_is_not_in_its_wall(tmp_path, side):
+    """Its foot on the wall's plane is a corner of a triangle whose plane ends there along another one's edge."""
+    hole, outer = 0.004, 0.0045
+    turn = side * (np.pi / 32 - np.arcsin(hole / outer * np.sin(np.pi / 32)))
+    plate = mesh(tmp_path, "plate", ring(hole, 0.03, 0.004, 32))
+    washer = mesh(tmp_path, "washer", ring(0.002, outer, 0.003, 32), (0.0, 0.0, 0.0035), 0.1, rpy=(0.0, 0.0, turn))
+    sim = mb.Simulator(mb.Scene(primitives=(plate, washer)))
+    for _ in range(3):
+        certificate = sim.step().certificate
+        assert certificate.penetration <= 1e-12 and certificate.end_gap >= -DEEPEST
 
 
 def test_two_hulls_of_many_corners_clash(tmp_path):
