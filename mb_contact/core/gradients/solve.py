@@ -23,24 +23,6 @@ RANK = 1e-9  #: part of the largest diagonal below which impulses are not unique
 
 
 @kernel
-def factor(g, implicit):
-    """``M + implicit = L* D L`` in place, L with a unit diagonal and entries where ``before`` leads: no fill."""
-    before, M = g.d.before, g.d.M
-    for k in range(before.shape[0]):
-        M[k, k] += implicit[k]
-    for k in range(before.shape[0] - 1, -1, -1):
-        i = before[k]
-        while i >= 0:
-            a = M[k, i] / M[k, k]
-            j = i
-            while j >= 0:
-                M[i, j] -= a * M[k, j]
-                j = before[j]
-            M[k, i] = a
-            i = before[i]
-
-
-@kernel
 def reduce_rows(g):
     """``Y`` and ``compliance`` of all rows."""
     before, M = g.d.before, g.d.M

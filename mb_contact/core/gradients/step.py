@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.core.gradients.laws import active_laws
 from mb_contact.core.gradients.motion import move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
-from mb_contact.core.gradients.solve import expand_right, factor, reduce_right, reduce_rows, solve_held
+from mb_contact.core.gradients.solve import expand_right, reduce_right, reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
     BY_DAMPING,
     BY_EFFORT,
@@ -34,6 +34,7 @@ from mb_contact.core.gradients.workspace import (
     UNIQUE,
 )
 from mb_contact.core.jit import kernel, sweep, unlocked
+from mb_contact.core.tree.derivatives import factor
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_vector,
@@ -88,7 +89,9 @@ def solve_step(g, a, dt, near, out, dp, T):
 def linearise(g, a, dt, near, Z):
     """Efforts by all names at fixed v+ and free impulses into Z (N, columns), factors, and the rows that hold."""
     _pose_right(g, a, dt, Z)
-    factor(g, a.work.implicit)
+    for k in range(g.d.M.shape[0]):
+        g.d.M[k, k] += a.work.implicit[k]
+    factor(g.d.before, g.d.M)
     reduce_rows(g)
     active_laws(g, a, near)
     _push_bounds(g, a, dt, Z)

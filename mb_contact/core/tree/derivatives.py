@@ -287,7 +287,7 @@ def evaluate_forward_derivatives(d, q, v, effort, gravity):
         return status, body
     _ascend(d, v, gravity)
     _descend(d)
-    _factor(d.before, d.M)
+    factor(d.before, d.M)
     N = v.shape[0]
     for i in range(N):
         for j in range(N):
@@ -301,7 +301,7 @@ def evaluate_forward_derivatives(d, q, v, effort, gravity):
 
 
 @kernel
-def _factor(before, M):
+def factor(before, M):
     """``M = L* D L`` in place, L with a unit diagonal and entries where ``before`` leads: no fill."""
     for k in range(before.shape[0] - 1, -1, -1):
         i = before[k]
@@ -317,7 +317,7 @@ def _factor(before, M):
 
 @sweep
 def _solve(before, M, X):
-    """``X := M^-1 X`` with the factors of ``_factor``, rows of X at a time."""
+    """``X := M^-1 X`` with the factors of ``factor``, rows of X at a time."""
     width = X.shape[1]
     for i in range(before.shape[0] - 1, -1, -1):
         j = before[i]
