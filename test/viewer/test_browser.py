@@ -12,7 +12,6 @@ import base64
 import contextlib
 import importlib.util
 import os
-import socket
 import threading
 import time
 from pathlib import Path
@@ -28,6 +27,7 @@ from mb_contact.viewer.page import Page
 from paths import ROOT
 from ros.support import Session
 from viewer.browser import MISSING, Browser, find_browser
+from viewer.serving import free_port, new_server
 
 pytestmark = [
     pytest.mark.slow,
@@ -50,11 +50,7 @@ PLAYED = """new Promise((play, fail) => {
 @contextlib.contextmanager
 def shown(first, scene="", options=None):
     """A page of what is to be shown first, drawn by a thread, as the command does it."""
-    from mb_contact.viewer.library import start_server
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = start_server(port=probe.getsockname()[1])
+    server = new_server()
     session, stop = Page(server, first, scene, None if options is None else _another(options)), threading.Event()
     session.start()
 
@@ -347,9 +343,7 @@ def test_an_html_file_is_opened_without_a_server(browser, tmp_path):
 
 def test_a_loop_of_ones_own_is_watched(browser):
     simulator = mb.Simulator(SCENE)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with mb.show(simulator, port=port, open=False) as view:
         page = browser.open(f"http://127.0.0.1:{port}")
         deadline = time.monotonic() + 120.0

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import socket
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from mb_contact.viewer.command import _another, _simulate
 from mb_contact.viewer.options import ViewOptions
 from mb_contact.viewer.page import Page
 from paths import ROOT
+from viewer.serving import new_server, until
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("viser") is None, reason="viser is not installed: pip install 'mb_contact[viewer]'"
@@ -30,11 +29,7 @@ MESH = "/links/can/visual_0"
 @pytest.fixture
 def session():
     """A page of the falling can, paused."""
-    from mb_contact.viewer.library import start_server
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = start_server(port=probe.getsockname()[1])
+    server = new_server()
     options = ViewOptions(factor=0.0, paused=True)
     session = Page(server, _simulate(CAN, options), CAN, _another(options))
     session.start()
@@ -80,14 +75,6 @@ class Client:
     def set(self, handle, value):
         """Give a control of the panel a value."""
         self.send("GuiUpdateMessage", uuid=handle._impl.uuid, updates={"value": value})
-
-
-def until(condition, seconds=30.0):
-    """Wait for something."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)
 
 
 def held(session):

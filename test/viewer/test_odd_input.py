@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import socket
 import threading
 import time
@@ -31,10 +30,10 @@ from mb_contact.viewer.recording import Bag, Recording
 from mb_contact.viewer.render import Camera, picture
 from mb_contact.viewer.topics import STATES
 from paths import ROOT
+from viewer.serving import NEEDS_VISER, until
 from viewer.test_recording import ROBOT, joint_states
 
 CAN, BOX = ROOT / "config" / "falling_can.yaml", ROOT / "config" / "box_on_table.yaml"
-NEEDS_VISER = pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
 EVIL = "<img src=x onerror=\"evil()\">|*b*_c_![d](/e)`f`"
 
 
@@ -50,13 +49,6 @@ def scene_of(folder, names):
     path = folder / "odd.yaml"
     path.write_text(yaml.safe_dump({"ground": {}, "primitives": boxes}), encoding="utf-8")
     return path
-
-
-def until(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import re
-import socket
 import threading
 import time
 
@@ -25,25 +23,10 @@ from mb_contact.viewer.player import Player
 from mb_contact.viewer.scenes import about, shipped_scenes
 from mb_contact.viewer.snapshot import contact_points
 from paths import ROOT
+from viewer.serving import NEEDS_VISER, free_port, until
 
 CAN, ARMS = ROOT / "config" / "falling_can.yaml", ROOT / "config" / "dual_arm_lift.yaml"
 BOX = ROOT / "config" / "box_on_table.yaml"
-NEEDS_VISER = pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture
-def server():
-    from mb_contact.viewer.library import start_server
-
-    server = start_server(port=free_port())
-    yield server
-    server.stop()
 
 
 def paused_page(server, scene):
@@ -140,13 +123,6 @@ def test_a_loop_of_ones_own_is_drawn_paused_and_left_as_it_was(capsys):
     for _ in range(33):
         plain.step()
     assert (plain.q == simulator.q).all()
-
-
-def until(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
 
 
 @NEEDS_VISER

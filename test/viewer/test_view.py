@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,6 +25,7 @@ from mb_contact.viewer.drawing import Part, scene_drawing, surface_drawing
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.snapshot import FRAME_SECONDS, Objects, certificate_text, contact_points
 from paths import ROOT
+from viewer.serving import NEEDS_VISER, free_port
 
 ARMS, CAN = ROOT / "config" / "dual_arm_lift.yaml", ROOT / "config" / "falling_can.yaml"
 
@@ -41,13 +40,11 @@ def until(player, condition, seconds=60.0):
     pytest.fail("no such frame came")
 
 
-def ended(player, seconds=60.0):
+def ended(player):
     """The last frame of a player that ends."""
-    deadline = time.monotonic() + seconds
-    while not player.done and time.monotonic() < deadline:
-        time.sleep(0.01)
+    player._thread.join(60.0)
     assert player.done
-    return player.frame(seconds)
+    return player.frame(1.0)
 
 
 # --- without viser: the player and what is drawn --------------------------------------------------
@@ -228,26 +225,6 @@ def test_without_viser_one_line_says_what_to_install(monkeypatch, capsys):
 
 
 # --- with viser -----------------------------------------------------------------------------------
-
-NEEDS_VISER = pytest.mark.skipif(
-    importlib.util.find_spec("viser") is None, reason="viser is not installed: pip install 'mb_contact[viewer]'"
-)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture
-def server():
-    from mb_contact.viewer.library import start_server
-
-    server = start_server(port=free_port())
-    yield server
-    server.stop()
-
 
 @pytest.fixture
 def view(server):
