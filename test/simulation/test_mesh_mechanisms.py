@@ -1,13 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mechanisms of triangle meshes: a mug on a hook, a key in a lock."""
+"""Mechanisms of triangle meshes: a mug on a hook, a key in a lock, wheels with teeth."""
 
 import numpy as np
 import pytest
 
 import mb_contact as mb
-from scenes.mesh_bodies import closed, revolved, sheet_of, tube, write_obj
+from scenes.mesh_bodies import closed, revolved, sheet_of, tube, wheel, write_obj
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 DEEPEST = 1e-8
@@ -105,3 +105,63 @@ def test_a_key_turns_in_its_lock(tmp_path, fits):
             assert turn > 1.0 if fits else abs(turn) < 0.01
         else:
             assert slide == pytest.approx(0.0002, abs=1e-7) if fits else slide > 0.01
+
+
+def involute_wheel(teeth, chords, module=0.002, play=40e-6):
+    """Outline (k, 2) of a wheel of involute teeth, 20 degrees, each flank thinner by a quarter of the play."""
+    pitch, base = 0.5 * module * teeth, 0.5 * module * teeth * np.cos(np.deg2rad(20.0))
+    roll = np.linspace(0.0, np.sqrt(((pitch + 0.9 * module) / base) ** 2 - 1.0), chords + 1)
+    radius, pressure = base * np.sqrt(1.0 + roll**2), np.deg2rad(20.0)
+    half = 0.5 * np.pi / teeth - 0.25 * play / pitch + np.tan(pressure) - pressure - roll + np.arctan(roll)
+    foot = min(pitch - 1.25 * module, 0.98 * base)
+    half, radius = np.append(1.02 * half[0], half), np.append(foot, radius)
+    angle = (2.0 * np.pi * np.arange(teeth) / teeth)[:, None] + np.append(-half, half[::-1])
+    return (np.append(radius, radius[::-1]) * np.stack([np.cos(angle), np.sin(angle)])).reshape(2, -1).T
+
+
+def free_turn(outline, other, centre):
+    """Angles (least, most) by which a polygon can turn about ``centre`` until it meets another polygon.
+
+    A vertex of one meets an edge of the other where both are at one distance from the centre.
+    """
+    least, most = -np.pi, np.pi
+    for points, edges, sign in ((outline, other, 1.0), (other, outline, -1.0)):
+        a = edges - centre
+        d, p = np.roll(a, -1, axis=0) - a, points - centre
+        square, along = np.sum(d * d, axis=1), np.sum(a * d, axis=1)
+        root = along**2 - square * (np.sum(a * a, axis=1) - np.sum(p * p, axis=1)[:, None])
+        for side in (-1.0, 1.0):
+            with np.errstate(invalid="ignore"):
+                t = (-along + side * np.sqrt(root)) / square
+            i, k = np.nonzero((t >= 0.0) & (t <= 1.0))
+            x, y = (a[k] + t[i, k][:, None] * d[k]).T
+            turn = sign * (np.arctan2(y, x) - np.arctan2(p[i, 1], p[i, 0]))
+            turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
+            least = max(least, turn[turn <= 0.0].max(initial=-np.pi))
+            most = min(most, turn[turn > 0.0].min(initial=np.pi))
+    return least, most
+
+
+def turned(points, angle, about=(0.0, 0.0)):
+    """Points (k, 2) turned."""
+    c, s = np.cos(angle), np.sin(angle)
+    return points @ np.array([(c, s), (-s, c)]) + about
+
+
+@pytest.mark.parametrize("turns", [0.5, pytest.param(10.0, marks=pytest.mark.slow)])
+def test_two_wheels_keep_their_ratio(tmp_path, turns):
+    """Wheels of 18 and 27 involute teeth: at up to 40 rad/s they stay within the play that their polygons have."""
+    first, second, distance = involute_wheel(18, 8), involute_wheel(27, 8), 0.045
+    sim = mechanism(tmp_path, (("first", wheel(first, 0.004, 0.008)), ("second", wheel(second, 0.004, 0.01))), [
+        dict(name="drives", kind="continuous", parent="frame", child="first", at="0 0 0", turn=0.0),
+        dict(name="driven", kind="continuous", parent="frame", child="second", at=f"{distance} 0 0", turn=0.0),
+    ])  # fmt: skip
+    sim.state.v[:] = 20.0, -20.0 * 18 / 27
+    while sim.q[0] < 2.0 * np.pi * turns:
+        for _ in range(8):
+            step(sim, (0.06, 0.0))
+        a, b = turned(first, sim.q[0]), turned(second, sim.q[1])
+        least, most = free_turn(b, a - (distance, 0.0), np.zeros(2))
+        assert most - least == pytest.approx(1.75e-3, rel=0.15)  # the play, as an angle
+        assert -1e-7 < -least and -1e-7 < most
+    assert sim.q[1] == pytest.approx(-sim.q[0] * 18 / 27, abs=1.6e-3)

@@ -179,9 +179,8 @@ def bend(h, k, end):
     """
     contacts, met = h.contacts, h.need.met
     j = find_met(met, contacts.pair[k], contacts.feature[k])
-    start = met.gap[j] if j >= 0 else contacts.gap[k]
-    full = j < 0 and met.count[0] == met.gap.shape[0]
-    if h.sol.solved[0] == 0 or h.sol.r[3 * k] <= 0.0 or start < -SHALLOW * h.geoms.unit[0] or full:
+    late = j < 0 and (contacts.gap[k] < -SHALLOW * h.geoms.unit[0] or met.count[0] == met.gap.shape[0])
+    if h.sol.solved[0] == 0 or h.sol.r[3 * k] <= 0.0 or late:
         return False
     if j < 0:
         j = put_met(

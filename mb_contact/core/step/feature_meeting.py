@@ -18,7 +18,7 @@ import math
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import at_start, place_pair
-from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, TOUCHES, least_width
+from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import corner_comes_down, may_roll
 from mb_contact.core.step.exchange import bend, exchange
@@ -126,7 +126,7 @@ def _look(h, pair, t, reach):
         if (
             found.gap[i] < -depth
             and _is_new(h, pair, found.feature[i])
-            and _gap_at_start(h, i, t) >= (-SHALLOW * h.geoms.unit[0])
+            and _was_outside(h, pair, i, _back(h, i, t)[1])
         ):
             worst, depth = i, -found.gap[i]
     return worst
@@ -167,12 +167,33 @@ def _is_new(h, pair, feature):
 
 
 @kernel
-def _gap_at_start(h, i, t):
-    """Separation at the start, along its normal, of the points that are those of contact i of ``found`` at t [m]."""
+def _back(h, i, t):
+    """(Middle [m], separation [m]) at the start of the points that are those of contact i of ``found`` at t."""
     found, motion = h.need.found, h.need.motion
     n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
     on_a = at_start(motion, 0, t, vector_sum(p, 0.5 * gap, n))
-    return vector_dot(n, vector_sum(on_a, -1.0, at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))))
+    on_b = at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))
+    apart = vector_sum(on_a, -1.0, on_b)
+    return vector_sum(on_b, 0.5, apart), apart
+
+
+@kernel
+def _was_outside(h, pair, i, apart):
+    """Whether points of contact i of ``found`` that were ``apart`` at the start [m] may not have been in each other.
+
+    A point that slides by s comes over an edge, from the plane of another face: below that of this one, by less than s.
+    Of a sheet it came from the other side; but a face that turns by theta had another normal at the start, along which
+    the point seems theta s deep.
+    """
+    n, turn, sheet = vector(h.need.found.normal, i), h.need.motion.turn, False
+    depth = -vector_dot(n, apart)
+    aside = vector_sum(apart, depth, n)
+    for side in range(2):
+        sheet = sheet or h.geoms.mesh.sided[h.geoms.pairs[pair, side]] == SHEET
+    share = 1.0
+    if sheet:
+        share = max(vector_dot(vector(turn, 0), vector(turn, 0)), vector_dot(vector(turn, 1), vector(turn, 1)))
+    return depth <= SHALLOW * h.geoms.unit[0] + math.sqrt(share * vector_dot(aside, aside))
 
 
 @kernel
@@ -183,7 +204,7 @@ def _go_back(h, pair, t, worst, reach):
     for _ in range(STEPS):
         if deep <= CLOSE * h.geoms.unit[0]:
             break
-        start = max(_gap_at_start(h, worst, high), 0.0)
+        start = max(vector_dot(vector(need.found.normal, worst), _back(h, worst, high)[1]), 0.0)
         middle = high * start / (start + deep)
         if not (middle > low and middle < high):
             middle = 0.5 * (low + high)
@@ -207,18 +228,16 @@ def _go_back(h, pair, t, worst, reach):
 @kernel
 def _comes_in(h, pair):
     """Put the new contacts of a pair at the moment of touching to those of the step; whether there are any."""
-    need, found, met, t = h.need, h.need.found, h.need.met, h.need.motion.time[0]
+    found, met, t = h.need.found, h.need.met, h.need.motion.time[0]
     came = False
     for i in range(found.count[0]):
-        start = _gap_at_start(h, i, t)
+        middle, apart = _back(h, i, t)
         if (
             met.count[0] == met.pair.shape[0] or found.gap[i] > TOUCHES * h.geoms.unit[0]
-            or start < -SHALLOW * h.geoms.unit[0] or not _is_new(h, pair, found.feature[i])
+            or not _was_outside(h, pair, i, apart) or not _is_new(h, pair, found.feature[i])
         ):  # fmt: skip
             continue
-        n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
-        on_a = at_start(need.motion, 0, t, vector_sum(p, 0.5 * gap, n))
-        on_b = at_start(need.motion, 1, t, vector_sum(p, -0.5 * gap, n))
-        put_met(met, pair, found.feature[i], start, n, vector_sum(on_b, 0.5, vector_sum(on_a, -1.0, on_b)))
+        n = vector(found.normal, i)
+        put_met(met, pair, found.feature[i], vector_dot(n, apart), n, middle)
         came = True
     return came

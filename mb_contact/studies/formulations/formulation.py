@@ -168,18 +168,25 @@ class Formulation:
             ``solved`` tells whether the certificate is within TOLERANCE.
         """
         z, solver, pivots = self.search(as_choice(method, METHODS, "method"))
-        judged = certify_formulation(self, z)
+        judged = self._judge(z)
         for stage in STAGES if method == "auto" else ():  # self-stress of another solution may be rounding here
             if judged.worst <= TOLERANCE:
                 break
             other, name, count = self.search(stage)
-            pivots, again = pivots + count, certify_formulation(self, other)
+            pivots, again = pivots + count, self._judge(other)
             if again.worst < judged.worst:
                 z, solver, judged = other, name, again
-        v_next, p_loop = self.velocities(z)
-        forces = Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), p_loop)
-        name = self.NAME
+        forces, name = self._forces(z), self.NAME
+        v_next, _ = self.velocities(z)
         return StepSolution(v_next, forces, self.impulses(forces), z, solver, pivots, judged, name, self.size)
+
+    def _forces(self, z):
+        """The impulses and slip of z."""
+        return Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), self.velocities(z)[1])
+
+    def _judge(self, z):
+        """Certificate of z or of its impulses alone, the worse: beside large self-stress these are worth fewer digits."""
+        return max(certify_formulation(self, z), residuals(self, self._forces(z)), key=lambda c: c.worst)
 
     def search(self, method="auto"):
         """Solve the complementarity problem alone: (z, solver, pivots), as for ``solve`` but not judged.
