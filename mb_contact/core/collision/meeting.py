@@ -3,9 +3,10 @@
 
 """Whether, when and along which normal two moving convex shapes meet on the way from one pose to another.
 
-Each shape's centre goes straight on, and its axes turn at a constant rate: c(t) = c + t d, R(t) = exp(t theta) R for t
-from 0 to 1.  Two convex shapes are apart where *some* direction n separates them, s_n > 0; the one that separates them
-at first need not be the one that does at the end.  So the search holds on to a direction as long as it serves:
+The origin of each shape's body goes straight on, as that of a free body does, and its axes turn about it at a constant
+rate: o(t) = o + t d, R(t) = exp(t theta) R for t from 0 to 1.  Two convex shapes are apart where *some* direction n
+separates them, s_n > 0; the one that separates them at first need not be the one that does at the end.  So the search
+holds on to a direction as long as it serves:
 
     t = 0               n from the narrow phase, which turns with its face, or on as from look to look
     s_n > -depth        from t to the end: apart, they do not meet
@@ -41,13 +42,15 @@ from mb_contact.core.tree.spatial import (
     product,
     put_matrix,
     put_vector,
+    rotate,
+    rotate_back,
     transposed,
     vector,
     vector_dot,
     vector_product,
     vector_sum,
 )
-from mb_contact.types import SHAPE_BOX, SHAPE_PLANE
+from mb_contact.types import SHAPE_BOX, SHAPE_PLANE, WORLD
 
 GO_ON, APART, MEET = range(3)  #: what a look at a pair tells
 CLOSE = 1e-9  #: by which separations may be wrong: the narrow phase's tolerance [m]
@@ -75,10 +78,29 @@ def set_motion(geoms, pair, start_R, start_p, end, motion):
     for side in range(2):
         g = geoms.pairs[pair, side]
         put_matrix(motion.R, side, matrix(start_R, g))
-        put_vector(motion.p, side, vector(start_p, g))
-        put_vector(motion.way, side, vector_sum(vector(end.geom_p, g), -1.0, vector(start_p, g)))
+        put_vector(motion.arm, side, _arm(geoms, start_R, g))
+        put_vector(motion.p, side, vector_sum(vector(start_p, g), -1.0, vector(motion.arm, side)))
+        origin = vector_sum(vector(end.geom_p, g), -1.0, _arm(geoms, end.geom_R, g))
+        put_vector(motion.way, side, vector_sum(origin, -1.0, vector(motion.p, side)))
         put_vector(motion.turn, side, _rotation_vector(product(matrix(end.geom_R, g), transposed(matrix(start_R, g)))))
     motion.time[0], motion.before[0] = 0.0, -1.0
+
+
+@kernel
+def _arm(geoms, geom_R, g):
+    """From the origin of a shape's body to its centre, its axes those of ``geom_R`` [m]; of the world's zero."""
+    if geoms.body[g] == WORLD:
+        return ZERO
+    x, y, z = rotate_back(geoms.R, g, geoms.p[g, 0], geoms.p[g, 1], geoms.p[g, 2])
+    return rotate(geom_R, g, x, y, z)
+
+
+@kernel
+def way_of_centre(motion, side, t):
+    """How far the centre of a shape has gone at t [m]."""
+    arm = vector(motion.arm, side)
+    arm_then = turned_about(vector_sum(ZERO, t, vector(motion.turn, side)), arm)
+    return vector_sum(vector_sum(arm_then, -1.0, arm), t, vector(motion.way, side))
 
 
 @kernel
@@ -109,8 +131,9 @@ def place_pair(geoms, pair, motion, t, poses):
     """Put both shapes where they are at t."""
     for side in range(2):
         g = geoms.pairs[pair, side]
-        put_vector(poses.geom_p, g, vector_sum(vector(motion.p, side), t, vector(motion.way, side)))
         theta = vector_sum(ZERO, t, vector(motion.turn, side))
+        origin = vector_sum(vector(motion.p, side), t, vector(motion.way, side))
+        put_vector(poses.geom_p, g, vector_sum(origin, 1.0, turned_about(theta, vector(motion.arm, side))))
         for k in range(3):
             x, y, z = motion.R[side, 0, k], motion.R[side, 1, k], motion.R[side, 2, k]
             x, y, z = turned_about(theta, (x, y, z))
@@ -220,9 +243,9 @@ def _bend(geoms, pair, motion):
     far = length_of(vector_sum(vector(motion.p, 0), -1.0, vector(motion.p, 1))) + way
     bend = own * (own * far + 2.0 * way)
     for side in range(2):
-        size = vector(geoms.size, geoms.pairs[pair, side])
+        size = length_of(vector(geoms.size, geoms.pairs[pair, side])) + length_of(vector(motion.arm, side))
         if geoms.kind[geoms.pairs[pair, side]] != SHAPE_PLANE:
-            bend += length_of(size) * (length_of(vector(motion.turn, side)) + own) ** 2
+            bend += size * (length_of(vector(motion.turn, side)) + own) ** 2
     return bend
 
 

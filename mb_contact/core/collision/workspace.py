@@ -65,8 +65,9 @@ class Motion(NamedTuple):
     """How the two shapes of a pair move from one pose to another (``meeting.py``)."""
 
     R: Annotated[Reals, 2, 3, 3]  #: axes at the start
-    p: Annotated[Reals, 2, 3]  #: centres there, world [m]
-    way: Annotated[Reals, 2, 3]  #: of the centres [m]
+    p: Annotated[Reals, 2, 3]  #: origins of their bodies there, world [m]
+    arm: Annotated[Reals, 2, 3]  #: from there to the centres of the shapes [m]
+    way: Annotated[Reals, 2, 3]  #: of the origins [m]
     turn: Annotated[Reals, 2, 3]  #: rotation vectors, world [rad]
     time: Annotated[Reals, 1]  #: where the search is, from 0 to 1
     bearing: Annotated[Reals, 1, 3]  #: rotation vector of its direction, of the whole motion [rad]

@@ -17,7 +17,7 @@ import math
 
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.collision.meeting import at_start, place_pair
+from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import corner_comes_down, may_roll
@@ -73,7 +73,7 @@ def _meets(h, pair):
     """Whether new features of a pair overlap on its way; then it is placed where they touch, ``need.found`` there."""
     need, geoms, motion = h.need, h.geoms, h.need.motion
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    way = vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1))
+    way = vector_sum(way_of_centre(motion, 0, 1.0), -1.0, way_of_centre(motion, 1, 1.0))
     far = math.sqrt(vector_dot(way, way)) + _turn_of(geoms, x, motion, 0) + _turn_of(geoms, y, motion, 1)
     if far <= STILL * geoms.unit[0]:
         for i in range(h.contacts.count[0]):

@@ -12,6 +12,7 @@ from mb_contact.core.collision.meeting import (
     at_start,
     place_pair,
     set_motion,
+    way_of_centre,
 )
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
@@ -129,9 +130,8 @@ def is_plain(h, i, n, s):
 @kernel
 def is_far(h, pair, n):
     """Whether both shapes go farther than their size until they meet, and along their surfaces."""
-    motion = h.need.motion
-    way = vector_sum(vector(motion.way, 0), -1.0, vector(motion.way, 1))
-    way = vector_sum(ZERO, motion.time[0], way)
+    motion, t = h.need.motion, h.need.motion.time[0]
+    way = vector_sum(way_of_centre(motion, 0, t), -1.0, way_of_centre(motion, 1, t))
     aside = vector_sum(way, -vector_dot(way, n), n)
     size = min(_size(h.geoms, h.geoms.pairs[pair, 0]), _size(h.geoms, h.geoms.pairs[pair, 1]))
     return vector_dot(way, way) > (FAR * size) ** 2 and vector_dot(aside, aside) > (SIDEWAYS * size) ** 2
