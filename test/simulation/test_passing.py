@@ -297,3 +297,21 @@ def test_the_end_gap_above_a_half_space_is_that_of_the_lowest_point(shape, tmp_p
             compared += 1
         told = step.certificate.end_gap
     assert compared > 50
+
+
+@pytest.mark.parametrize("clearance", [1e-6, -1e-6])
+def test_a_shape_away_from_its_bodys_origin_swings_past_or_strikes(clearance, tmp_path):
+    """A ball on an arm of 0.2 m turns by 0.3 rad a step: its centre goes on an arc, 2 mm beside its chord."""
+    arm = tmp_path / "arm.urdf"
+    arm.write_text("""<robot name="arm"><link name="hub"><inertial><mass value="1"/>
+        <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+        <collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.02"/></geometry></collision></link></robot>""")
+    turning = Velocity(angular=(0.0, 0.0, 300.0))
+    post = Primitive("post", "sphere", (0.01,), Pose((0.23 + clearance, 0.0, 0.0)), "free", 1.0)
+    arms = SceneModel(str(arm), base="free", pose=Pose((0.0, 0.0, 0.0), (0.0, 0.0, -0.45)), velocity=turning)
+    sim = mb.Simulator(Scene(models=(arms,), primitives=(post,), **STILL))
+    met = 0
+    for _ in range(3):
+        met += int(sim.step().certificate.pairs_met)
+    struck = np.abs(sim.v - [0.0, 0.0, 300.0, *9 * [0.0]]).max() > 1e-3
+    assert struck == (clearance < 0.0) and met == struck
