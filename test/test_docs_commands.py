@@ -103,7 +103,7 @@ RUN = {
 }
 SUITE = "is this suite, or a part of it"
 INSTALLS = "writes to the environment, from PyPI"
-SOURCED = "needs a sourced ROS 2: docs/verified_on.md tells what came out by hand"
+SOURCED = "needs a sourced ROS 2: docs/measurements/verified_on.md tells what came out by hand"
 MINUTES = "a picture or a measurement that takes minutes"
 #: Beginning of a command: why no test runs it.
 NOT_RUN = {
