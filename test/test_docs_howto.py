@@ -95,7 +95,8 @@ def shown():
 def watched():
     """Sensors of the names that the page has."""
     sensor = mb.model.Sensor
-    sensors = [sensor("imu", "imu", link="box"), sensor("eye", "camera", link="world"), sensor("wrist", "contact", link="box")]
+    kinds = {"imu": ("imu", "box"), "eye": ("camera", "world"), "wrist": ("contact", "box")}
+    sensors = [sensor(name, kind, link=link) for name, (kind, link) in kinds.items()]
     scene = mb.load_scene("config/box_on_table.yaml")
     return {"sim": mb.Simulator(dataclasses.replace(scene, sensors=sensors))}
 
@@ -121,8 +122,10 @@ GUIDES = {
     "docs/state.md": (dict, {}, ()),
     "docs/surfaces.md": (dict, {}, ()),
     "docs/viewer.md": (shown, {"5000": "5"}, ()),
-    "docs/worlds.md": (lambda: {"targets": np.zeros((4, 26))}, {"4096": "4", "1000": "5"}, ("RemoteWorlds", "gymnasium")),
-}
+    "docs/worlds.md": (
+        lambda: {"targets": np.zeros((4, 26))}, {"4096": "4", "1000": "5"}, ("RemoteWorlds", "gymnasium"),
+    ),
+}  # fmt: skip
 #: pages whose blocks other tests run, or that define tests of their own
 ELSEWHERE = {"docs/spatial_operators.md": "studies/sko/test_sko.py", "docs/testing.md": "testing/test_checks.py"}
 UNNAMED = {"README.md": 3, "docs/drumwright.md": 3}  #: pages of any robot, and how many are tried
