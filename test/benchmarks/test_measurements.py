@@ -17,7 +17,8 @@ PAGES = ROOT / "docs" / "measurements"
 #: pages of programs that write them themselves, or that need files of other repositories
 OTHERS = {"index", "by_hand", "collision", "control", "drumwright", "fidelity", "fidelity_settings",
           "formulation_stiffness", "fuzz", "heaps", "loops", "menagerie", "objects", "peers", "push_to_pose", "robots",
-          "sensors", "solver_constants", "solvers", "surfaces", "urdf_files", "verified_on", "wheel", "worlds"}  # fmt: skip
+          "sensors", "solver_constants", "solvers", "surfaces", "urdf_files", "verified_on", "wheel",
+          "worlds"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
