@@ -87,11 +87,6 @@ def array_message():
     return {"np": np, "message": SimpleNamespace(data=np.arange(8.0), layout=layout)}
 
 
-def shown():
-    mb.Simulator("config/dual_arm_lift.yaml")  # as README has it before
-    return {"mb": mb, "target": np.zeros(26)}
-
-
 def watched():
     """Sensors of the names that the page has."""
     sensor = mb.model.Sensor
@@ -121,7 +116,7 @@ GUIDES = {
     "docs/sensors.md": (watched, {}, ()),
     "docs/state.md": (dict, {}, ()),
     "docs/surfaces.md": (dict, {}, ()),
-    "docs/viewer.md": (shown, {"5000": "5"}, ()),
+    "docs/viewer.md": (lambda: {"mb": mb, "target": np.zeros(26)}, {"5000": "5"}, ()),
     "docs/worlds.md": (dict, {"4096": "4"}, ("def law", "gymnasium", "RemoteWorlds")),  # tests of worlds, gym and Ray
 }  # fmt: skip
 #: pages whose blocks other tests run, or that define tests of their own
