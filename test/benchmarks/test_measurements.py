@@ -15,7 +15,7 @@ from paths import BENCHMARKS, ROOT
 
 PAGES = ROOT / "docs" / "measurements"
 #: pages of programs that write them themselves, or that need files of other repositories
-OTHERS = {"index", "by_hand", "collision", "control", "drumwright", "fidelity", "fidelity_settings",
+OTHERS = {"index", "by_hand", "collision", "control", "drumwright", "fidelity", "fidelity_settings", "flows",
           "formulation_stiffness", "fuzz", "heaps", "loops", "menagerie", "objects", "peers", "push_to_pose", "robots",
           "sensors", "solver_constants", "solvers", "surfaces", "urdf_files", "verified_on", "wheel",
           "worlds"}  # fmt: skip
