@@ -1,9 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""docs/fidelity.md: the fidelity suite beside other engines, measured in one run.
+"""docs/measurements/fidelity.md: the fidelity suite beside other engines, measured in one run.
 
-    python benchmarks/fidelity.py [--peers PYTHON] [--out docs/fidelity.md]
+    python benchmarks/fidelity.py [--peers PYTHON] [--out docs/measurements/fidelity.md]
 
 PYTHON is an interpreter that has mujoco, pybullet, drake and dartpy, or some of them (``pip install mujoco pybullet
 drake dartpy numpy``); each engine runs in a process of its own, and the page says which were missing.
@@ -34,9 +34,9 @@ TITLE = """# Fidelity
 What the simulator computes, beside what is exact. Exact values come from formulas or from ODEs solved by other means
 (`mb_contact/programs/bench/fidelity/`), never from the simulator. Time step 1 ms unless the setting says otherwise.
 `mb-contact bench fidelity` prints the figures again, `test/programs/bench/test_fidelity.py` holds them to their
-tolerances, and this page and [all settings](measurements/fidelity.md) are the output of
+tolerances, and this page and [all settings](fidelity_settings.md) are the output of
 
-    python benchmarks/fidelity.py --peers PYTHON --out docs/fidelity.md
+    python benchmarks/fidelity.py --peers PYTHON --out docs/measurements/fidelity.md
 
 What remains is the error of the time step: a stopping way misses by v Δt / 2, a slope's way by a Δt t / 2. The contact
 problems themselves are solved to 1e-9 and better (residuals of the certificates are among the figures).
@@ -44,7 +44,7 @@ problems themselves are solved to 1e-9 and better (residuals of the certificates
 """
 SETTINGS = """# All settings of the fidelity suite
 
-Every figure under every setting; [fidelity](../fidelity.md) says what they are and was written together with this page,
+Every figure under every setting; [fidelity](fidelity.md) says what they are and was written together with this page,
 by the command that it names. Time step 1 ms unless the setting says otherwise.
 
 | | |
@@ -110,12 +110,13 @@ def overview(outcomes, peers):
 
 
 def page(outcomes, peers, missing):
-    """The whole of docs/fidelity.md."""
+    """The whole of docs/measurements/fidelity.md."""
     total = [o for case in outcomes.values() for o in case]
     held = sum(o.passed for o in total)
-    text = [TITLE, "## Overview\n\n", f"{held} of {len(total)} figures are within their tolerances. Ours is the "
+    made = f"{date.today().isoformat()}, {machine()}. "
+    text = [TITLE, "## Overview\n\n", made, f"{held} of {len(total)} figures are within their tolerances. Ours is the "
             "setting at 1 ms that comes nearest to (or over) the tolerance; "
-            "[all settings](measurements/fidelity.md) have a page.\n\n"]  # fmt: skip
+            "[all settings](fidelity_settings.md) have a page.\n\n"]  # fmt: skip
     text += [overview(outcomes, peers), "\n"]
     if peers:
         text.append("The other engines at the same step, with settings towards rigid contact:\n\n")
@@ -131,7 +132,7 @@ def page(outcomes, peers, missing):
 
 
 def settings_page(outcomes):
-    """The whole of docs/measurements/fidelity.md."""
+    """The whole of docs/measurements/fidelity_settings.md."""
     sections = [markdown(case, outcomes[name]) for name, case in CASES.items() if outcomes.get(name)]
     made = {"date": date.today().isoformat(), "machine": machine(), "versions": versions()}
     head = SETTINGS + "".join(f"| {key} | {text} |\n" for key, text in made.items()) + "\n"
@@ -143,7 +144,7 @@ def main():
     parser.add_argument("--peers", metavar="PYTHON", help="interpreter with the other engines (without: left out)")
     parser.add_argument("--only", nargs="+", choices=tuple(CASES), default=tuple(CASES), metavar="CASE")
     parser.add_argument("--out", metavar="FILE", type=Path,
-                        help="where to write the page; all settings go to measurements/ beside it (default: print)")
+                        help="where to write the page; all settings go to a page beside it (default: print)")
     options = options_of(parser, peers=sys.executable, only=QUICK)
     outcomes = {}
     for name in options.only:
@@ -157,7 +158,7 @@ def main():
         print(text + "\n" + settings_page(outcomes))
     else:
         options.out.write_text(text, encoding="utf-8")
-        settings = options.out.parent / "measurements" / options.out.name
+        settings = options.out.with_name(f"{options.out.stem}_settings.md")
         settings.write_text(settings_page(outcomes), encoding="utf-8")
     return 0 if all(o.passed for case in outcomes.values() for o in case) else 1
 

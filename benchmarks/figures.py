@@ -16,9 +16,9 @@ fifth number (-1 is the last) of the line that begins with ``30`` behind one tha
 
 Words have to be the same.  Numbers may differ by ``within`` of the larger one (default 0.05) or by one in their last
 digit, whole ones not at all; two that are both smaller than ``below`` count as equal.  ``not`` lists columns that are
-not compared, wall times above all: of blocks by the number of the word in a line, from its end below 0.  ``times`` says
-that all numbers are times, so that lines are the same if they begin alike; ``rows TEXT`` compares lines with this text
-alone.  ``quick`` commands run in `make test`, the others in `make test-all` (test/test_docs_figures.py).
+not compared, wall times above all: of blocks by the number of the word in a line, from its end below 0.  ``rows TEXT``
+compares lines with this text alone.  ``quick`` commands run in `make test`, the others in `make test-all`
+(test/test_docs_figures.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from measurements import run
 from quick import options_of
 
@@ -76,8 +75,6 @@ def _mark(page, lines, i, text):
             given["skipped"] = tuple(value.split(", "))
         elif name in ("rows", "quick"):
             given[name] = value or True
-        elif name == "times":
-            given["within"] = np.inf
         else:
             raise ValueError(f"{page.name}, line {i + 1}: a mark has no option {option!r}")
     first = i + 1
@@ -145,7 +142,7 @@ def differences(mark, old, new):
         return [f"{len(old)} lines where the command prints {len(new)}"]
     heads, found = cells(old[0]), []
     for line, other in zip(old, new):
-        here, there = (cells(text)[:1] if mark.within == np.inf else cells(text) for text in (line, other))
+        here, there = cells(line), cells(other)
         left_out = {heads.index(name) if table else (int(name) - (int(name) > 0)) % len(here) for name in mark.skipped}
         if len(here) != len(there):
             found.append(f"'{line.strip()}' where the command prints '{other.strip()}'")

@@ -103,7 +103,7 @@ RUN = {
 }
 SUITE = "is this suite, or a part of it"
 INSTALLS = "writes to the environment, from PyPI"
-SOURCED = "needs a sourced ROS 2: docs/verified_on.md tells what came out by hand"
+SOURCED = "needs a sourced ROS 2: docs/measurements/verified_on.md tells what came out by hand"
 MINUTES = "a picture or a measurement that takes minutes"
 #: Beginning of a command: why no test runs it.
 NOT_RUN = {
@@ -248,3 +248,20 @@ FILE = re.compile(r"(?<![\w/])(?:config|urdf|launch|examples)/[\w./]+\.\w+")
 def test_files_exist(command, page):
     for path in FILE.findall(command):
         assert "NAME" in path or (ROOT / path).is_file(), f"{page} names {path}"
+
+
+#: A file of the code that a page names by its folder: from the top, from the package, or from any folder
+CODE = re.compile(r"(?<!`)`((?:[\w.-]+/)+[\w-]+\.(?:py|pyi|cpp|yaml|urdf|xacro|json|npz))(?: [\w., ]+)?`(?!`)")
+FOLDERS = ("benchmarks", "config", "docs", "examples", "launch", "mb_contact", "test", "urdf")
+OF_USERS = {"cell/scene.yaml"}  #: files that a reader has after what the page says
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent.name != "measurements"], ids=lambda page: page.stem)
+def test_files_of_the_code_exist(page):
+    names = set(CODE.findall(page.read_text(encoding="utf-8"))) - OF_USERS
+    assert not {name for name in names if not any(f"/{path}".endswith(f"/{name}") for path in files_of_the_code())}
+
+
+@cache
+def files_of_the_code():
+    return [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]

@@ -15,7 +15,10 @@ from paths import BENCHMARKS, ROOT
 
 PAGES = ROOT / "docs" / "measurements"
 #: pages of programs that write them themselves, or that need files of other repositories
-OTHERS = {"index", "by_hand", "fidelity", "heaps", "menagerie", "objects", "urdf_files"}
+OTHERS = {"index", "by_hand", "collision", "control", "drumwright", "fidelity", "fidelity_settings", "flows",
+          "formulation_stiffness", "fuzz", "heaps", "loops", "menagerie", "objects", "peers", "push_to_pose", "robots",
+          "sensors", "solver_constants", "solvers", "surfaces", "urdf_files", "verified_on", "wheel",
+          "worlds"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +42,12 @@ def test_a_page_has_its_date_machine_and_command(program, page):
     assert text.startswith(f"# {measurement.title}\n") and rows["command"] == f"`{measurement.command}`"
     assert rows["date"].count("-") == 2 and "cores" in rows["machine"] and "Python" in rows["versions"]
     assert len(text.split("| versions |")[1].splitlines()) > 3  # and figures
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS - {"index"}))
+def test_other_pages_say_when_and_where_too(name):
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert re.search(r"\b20\d\d-\d\d-\d\d\b", text) and re.search(r"\bcores?\b", text)
 
 
 def test_explanations_are_there(program):

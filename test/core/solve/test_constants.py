@@ -10,7 +10,7 @@ import re
 
 from paths import ROOT
 
-PAGE = ROOT / "docs" / "solver_constants.md"
+PAGE = ROOT / "docs" / "measurements" / "solver_constants.md"
 ROW = re.compile(r"^\| `(\w+)\.(\w+)` \| (\S+) \|", re.MULTILINE)
 
 
