@@ -102,7 +102,7 @@ def compose(
 
 def _parsed(source, folders, placed):
     """Root element of a robot's file, whose meshes are named by their paths."""
-    text, name, start = read_urdf(source, folders, None)
+    text, name, start, _ = read_urdf(source, folders, None)
     try:
         root: Any = etree.fromstring(text, etree.XMLParser(resolve_entities=False, remove_comments=True))
     except etree.XMLSyntaxError as error:
