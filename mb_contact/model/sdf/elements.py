@@ -7,18 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from mb_contact.checks import as_number
+from mb_contact.checks import Floats, as_number
 from mb_contact.errors import ModelError
 from mb_contact.model.resources import find_resource
-from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix, rpy_to_matrix
+from mb_contact.model.scene.bodies import Pose
 from mb_contact.model.urdf.xml_reader import ElementReader
 
 WORLD = "world"  #: the frame that all others stand in
 MODEL = "__model__"  #: what a model's own frame is called within it
 SEVERAL_LINES = 5  #: lines that a warning names
 #: What switches nothing where it has this value, which programs that write SDF spell out.
-DEFAULTS = {"gravity": True, "kinematic": False, "enable_wind": False, "self_collide": False, "must_be_base_link": False,
-            "allow_auto_disable": True, "always_on": True, "visualize": False, "cast_shadows": True}  # fmt: skip
+DEFAULTS = {"gravity": True, "kinematic": False, "enable_wind": False, "self_collide": False,
+            "allow_auto_disable": True, "must_be_base_link": False}  # fmt: skip
 #: Why some elements are not taken, and what is here in their place.
 INSTEAD = {
     "plugin": "actuators and sensors of a scene do its work, and topics of the node",
@@ -184,3 +185,17 @@ def within(base, pose):
     """The pose (R, p) as seen from the pose ``base``; both stand in the same frame."""
     R, p = base
     return R.T @ pose[0], R.T @ (pose[1] - p)
+
+
+def scene_pose(pose: tuple[Floats, Floats]) -> Pose:
+    """A pose (R, p) as a scene has it."""
+    R, p = pose
+    return Pose(tuple(p.tolist()), quat_xyzw=tuple(matrix_to_quat(R).tolist()))
+
+
+def with_z(direction: Floats) -> Floats:
+    """Rotation whose z axis has a direction."""
+    z = direction / np.linalg.norm(direction)
+    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
+    x /= np.linalg.norm(x)
+    return np.column_stack((x, np.cross(z, x), z))

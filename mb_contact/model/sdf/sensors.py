@@ -4,9 +4,8 @@
 """Sensors of SDF links and joints as those of a scene."""
 
 from mb_contact.model.scene.sensors import Image, Scan, Sensor
-from mb_contact.model.sdf.elements import within
+from mb_contact.model.sdf.elements import scene_pose
 from mb_contact.model.sdf.models import short_names
-from mb_contact.model.sdf.urdf import _pose
 
 #: Kinds of SDF, and of a scene; whether a camera takes colours.
 KINDS = {
@@ -19,11 +18,10 @@ ON_JOINT = "force_torque"
 PASSING = ("pose", "topic", "update_rate", "always_on", "visualize", "enable_metrics")
 
 
-def sensors(models, frames, names, joints, step):
+def sensors(models, names, joints, step):
     """The Sensors of all models; what is not taken is left to the readers' warnings.
 
     models : list of SdfModel
-    frames : Frames
     names, joints : dict
         Names of links and of joints in the scene, by scoped names.
     step : float
@@ -38,9 +36,9 @@ def sensors(models, frames, names, joints, step):
                     if kind is None or (kind == ON_JOINT) != of_joint or (of_joint and model.static):
                         part.reader.leave(element)
                         continue
-                    name = f"{on}::{part.reader.name(element)}"
-                    found[name] = _sensor(part.reader, element, kind, frames, (on, joints[on] if of_joint else names[on]))
-                    found[name] |= {"rate": _rate(part.reader, element, step)}
+                    about = _sensor(part.reader, element, kind, joints[on] if of_joint else names[on])
+                    about["rate"] = _rate(part.reader, element, step)
+                    found[f"{on}::{part.reader.name(element)}"] = about
     short = short_names(list(found))
     return [Sensor(name=short[name], **about) for name, about in found.items()]
 
@@ -51,15 +49,14 @@ def _rate(reader, element, step):
     return 0.0 if rate <= 0.0 else 1.0 / (step * max(1, round(1.0 / (rate * step))))
 
 
-def _sensor(reader, element, kind, frames, on):
-    """Keys of one sensor but its name and rate."""
-    where, name = on
-    parts = {"camera": ("camera",), "lidar": ("lidar", "ray"), "imu": ("imu",), "contact": ("contact",)}.get(kind, (kind,))
+def _sensor(reader, element, kind, name):
+    """Keys of one sensor, on the link or joint of a name, but its own name and rate."""
+    parts = ("lidar", "ray") if kind == "lidar" else (kind,)
     reader.take(element, *PASSING, *parts)
     about = {"kind": kind, "joint" if kind == ON_JOINT else "link": name}
     relative, R, p = reader.pose(element)
     reader.refuse_if(bool(relative), element, "the pose of a sensor is relative to what it is mounted on")
-    about["pose"] = _pose((R, p))
+    about["pose"] = scene_pose((R, p))
     inside = next((element.find(tag) for tag in parts if element.find(tag) is not None), None)
     if kind == "camera":
         about["image"] = _image(reader, inside, element.get("type") not in ("depth", "depth_camera"))

@@ -13,11 +13,9 @@ from mb_contact.checks import Floats
 from mb_contact.model.mjcf.elements import number, numbers, origin
 from mb_contact.model.scene.couplings import Closure
 from mb_contact.model.scene.robots import JointProperties
-from mb_contact.model.sdf.elements import WORLD, Frames, scoped, within
+from mb_contact.model.sdf.elements import WORLD, Frames, scene_pose, scoped, with_z, within
 from mb_contact.model.sdf.models import SdfModel
 from mb_contact.model.sdf.shapes import STILL_SHAPES, add_collision, add_visual, shape_of
-from mb_contact.model.scene.bodies import Pose
-from mb_contact.model.rotations import matrix_to_quat
 
 KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed",
          "ball": "spherical", "universal": "", "revolute2": "", "screw": "screw"}  # fmt: skip
@@ -137,10 +135,10 @@ class RobotBuilder:
         )
         R, p = self.frames.pose(name)
         if CLOSURES[kind] == "axis":
-            R = _with_z(R @ self._axis(part, name))
+            R = with_z(R @ self._axis(part, name))
         ends = [] if WORLD not in (parent, child) else [WORLD]
-        poses = {link: _pose(within(self.frames.pose(link), (R, p))) for link in {parent, child} - set(ends)}
-        poses |= {link: _pose((R, p)) for link in ends}
+        poses = {link: scene_pose(within(self.frames.pose(link), (R, p))) for link in {parent, child} - set(ends)}
+        poses |= {link: scene_pose((R, p)) for link in ends}
         a, b = (self.names.get(link, link) for link in (parent, child))
         return Closure(CLOSURES[kind], a, b, poses[parent], poses[child], name=self.names[name])
 
@@ -235,7 +233,8 @@ class RobotBuilder:
             start = within(self.robot.pose if parent == WORLD else self.frames.pose(parent), self.frames.pose(child))
         for i, (tag, end) in enumerate(zip(axes[::-1] if turned else axes, ends)):
             called = self.names[name] + (f"_{i + 1}" if i else "")
-            self._hinge(part, name, (called, KINDS[kind] or "revolute", tag if moving else ""), (link, end), start, turned)
+            what = called, KINDS[kind] or "revolute", tag if moving else ""
+            self._hinge(part, name, what, (link, end), start, turned)
             if end != self.names[child]:
                 ElementTree.SubElement(self.root, "link", name=end)
             link, start = end, (np.eye(3), np.zeros(3))
@@ -244,10 +243,13 @@ class RobotBuilder:
             self._ends(fixed, ends[-1], self.names[child], offset)
 
     def _hinge(self, part, name, what, ends, pose, turned):
-        """One joint of a URDF; ``what`` is its name, its type and the element of its axis."""
+        """One joint of a URDF; ``what`` is its name, its type and the element of its axis.
+
+        Where the child carries the parent, ``turned``, the same position is one about the opposite axis.
+        """
         called, kind, tag = what
         reader, axis = part.reader, part.element.find(tag) if tag else None
-        bounds = _bounds(reader, axis, turned) if kind in ("revolute", "prismatic") else {}
+        bounds = _bounds(reader, axis) if kind in ("revolute", "prismatic") else {}
         kind = "continuous" if kind == "revolute" and set(bounds.values()) == {"inf", "-inf"} else kind
         joint = ElementTree.SubElement(self.root, "joint", name=called, type=kind)
         self._ends(joint, *ends, pose)
@@ -259,9 +261,9 @@ class RobotBuilder:
         if kind == "screw":
             pitch = reader.number(part.element, "screw_thread_pitch")
             ElementTree.SubElement(joint, "thread", pitch=number(pitch))
-        self._limit(reader, axis, joint, called, bounds, -1.0 if turned else 1.0)
+        self._limit(reader, axis, joint, called, bounds)
 
-    def _limit(self, reader, axis, joint, called, bounds, sign):
+    def _limit(self, reader, axis, joint, called, bounds):
         """Limits, damping, friction, spring and mimicry of a joint."""
         reader.take(axis, "xyz", "use_parent_model_frame", "limit", "dynamics", "mimic")
         limit, dynamics, mimic = (axis.find(tag) for tag in ("limit", "dynamics", "mimic"))
@@ -278,16 +280,16 @@ class RobotBuilder:
             stiffness = reader.number(dynamics, "spring_stiffness", 0.0)
             if stiffness > 0.0:
                 rest = reader.number(dynamics, "spring_reference", 0.0)
-                self.robot.properties[called] = JointProperties(stiffness=stiffness, rest_position=sign * rest)
+                self.robot.properties[called] = JointProperties(stiffness=stiffness, rest_position=rest)
         if mimic is not None:
             reader.refuse_if(not mimic.get("joint"), mimic, "<mimic> names no joint; add joint=\"...\"")
             ratio = reader.number(mimic, "multiplier", 1.0)
             offset = reader.number(mimic, "offset", 0.0) - ratio * reader.number(mimic, "reference", 0.0)
             scope = next(part.scope for part in self.model.joints.values() if part.element is axis.getparent())
-            reader.refuse_if(sign < 0.0, mimic, "<mimic> of a joint whose child is nearer to the root; turn it round")
             leader = scoped(scope, mimic.get("joint"))
             reader.refuse_if(leader not in self.model.joints, mimic, f"<mimic>: there is no joint '{leader}'")
-            ElementTree.SubElement(joint, "mimic", joint=self.names[leader], multiplier=number(ratio), offset=number(offset))
+            follows = {"joint": self.names[leader], "multiplier": number(ratio), "offset": number(offset)}
+            ElementTree.SubElement(joint, "mimic", follows)
 
     def _axis(self, part, name, tag="axis"):
         """Direction (3,) of a joint's axis in the joint's frame."""
@@ -305,26 +307,11 @@ class RobotBuilder:
         return R.T @ self.frames.pose(scoped(part.scope, frame))[0] @ direction
 
 
-def _bounds(reader, axis, turned):
-    """Limits of a hinge or slider as attributes of a URDF; ``turned`` where its child carries its parent."""
+def _bounds(reader, axis):
+    """Limits of a hinge or slider as attributes of a URDF."""
     limit = None if axis is None else axis.find("limit")
     low, high = -np.inf, np.inf
     if limit is not None:
         low, high = (reader.number(limit, *side, finite=False) for side in (("lower", low), ("upper", high)))
-    low, high = (-high, -low) if turned else (low, high)
     ends = {"lower": low, "upper": high}
     return {side: number(end if abs(end) < ENDLESS else np.copysign(np.inf, end)) for side, end in ends.items()}
-
-
-def _pose(pose: tuple[Floats, Floats]) -> Pose:
-    """Pose of a scene."""
-    R, p = pose
-    return Pose(tuple(p.tolist()), quat_xyzw=tuple(matrix_to_quat(R).tolist()))
-
-
-def _with_z(direction):
-    """Rotation whose z axis has a direction."""
-    z = direction / np.linalg.norm(direction)
-    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-    x /= np.linalg.norm(x)
-    return np.column_stack((x, np.cross(z, x), z))

@@ -13,11 +13,11 @@ from mb_contact.model.scene.bodies import Heights, Primitive
 from mb_contact.model.scene.materials import CollisionFilters, Material, MaterialPair
 from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.robots import ModelMaterials, SceneModel
-from mb_contact.model.sdf.elements import WORLD, SdfReader, scoped, warnings_of, within
+from mb_contact.model.sdf.elements import SdfReader, scene_pose, scoped, warnings_of, with_z
 from mb_contact.model.sdf.models import Collector, short_names
 from mb_contact.model.sdf.sensors import sensors
 from mb_contact.model.sdf.shapes import address, shape_of, surface_of
-from mb_contact.model.sdf.urdf import RobotBuilder, _pose, _with_z
+from mb_contact.model.sdf.urdf import RobotBuilder
 
 GRAVITY = (0.0, 0.0, -9.8)  #: where a world gives none, as in Gazebo [m/s^2]
 MOST_STEP = 0.1  #: longest time step of a scene [s]
@@ -110,7 +110,7 @@ class SdfScene:
         relative, R, p = reader.pose(include)
         reader.refuse_if(bool(relative), include, "the pose of a URDF is relative to the world")
         base = "weld" if reader.flag(include, "static") else "free"
-        self.files.append(SceneModel(found.element.get("file"), include.findtext("name"), _pose((R, p)), base))
+        self.files.append(SceneModel(found.element.get("file"), include.findtext("name"), scene_pose((R, p)), base))
 
     # --- the scene ----------------------------------------------------------------------
 
@@ -123,12 +123,12 @@ class SdfScene:
         entries, lines, primitives = [], {}, []
         for model, robot in zip(self.models, self.robots):
             primitives += self._still(model, robot, surfaces, names)
-            if robot.still and len(robot.still) == sum(len(p.element.findall("collision")) for p in model.links.values()):
+            if robot.still and len(robot.still) == sum(map(len, map(_collisions, model.links.values()))):
                 continue  # nothing but planes
             lines[f"models[{len(entries)}]"] = model.element.sourceline
             own = {names[link]: _called(surfaces[link]) for link in model.links if link in surfaces}
             entries.append(SceneModel(
-                robot.urdf, model.name, _pose(robot.pose), robot.base, joint_properties=robot.properties,
+                robot.urdf, model.name, scene_pose(robot.pose), robot.base, joint_properties=robot.properties,
                 materials=ModelMaterials(links=own),
             ))  # fmt: skip
         materials = {_called(surface): Material(surface[0], restitution=surface[1]) for surface in surfaces.values()}
@@ -136,7 +136,7 @@ class SdfScene:
             models=(*entries, *self.files), primitives=tuple(primitives), materials=materials, pairs=_pairs(materials),
             collision_filters=CollisionFilters(disable=tuple(self._filters(names))), gravity=gravity, time_step=step,
             loop_closures=tuple(closure for robot in self.robots for closure in robot.closures),
-            sensors=tuple(sensors(self.models, self.collector.frames, names, joints, step)),
+            sensors=tuple(sensors(self.models, names, joints, step)),
             packages=self.reader.packages, path=self.reader.path, lines=lines, doubts=warnings_of(self.reader.left),
         )  # fmt: skip
 
@@ -155,10 +155,10 @@ class SdfScene:
         found = {}
         for model in self.models:
             for link, part in model.links.items():
-                all_of = {surface_of(part.reader, c): c for c in part.element.findall("collision")}
-                for surface, collision in list(all_of.items())[1:]:
-                    part.reader.leave(collision.find("surface") if collision.find("surface") is not None else collision)
-                found.update({link: surface for surface in list(all_of)[:1]})
+                for collision in _collisions(part):
+                    surface = surface_of(part.reader, collision)
+                    if found.setdefault(link, surface) != surface:
+                        part.reader.leave(collision if collision.find("surface") is None else collision.find("surface"))
         return found
 
     def _physics(self):
@@ -180,8 +180,7 @@ class SdfScene:
 
     def _still(self, model, robot, surfaces, names):
         """Primitives of planes and height fields, which stand."""
-        alone = len(robot.still) == 1 and len(model.links) == 1 and len(
-            model.links[robot.still[0][0]].element.findall("collision")) == 1
+        alone = sum(map(len, map(_collisions, model.links.values()))) == 1
         for link, collision in robot.still:
             reader, scope = model.links[link].reader, model.links[link].scope
             relative, R, p = reader.pose(collision)
@@ -193,15 +192,20 @@ class SdfScene:
                 reader.take(shape, "normal", "size")
                 normal = reader.numbers(shape, "normal", 3, np.array([0.0, 0.0, 1.0]))
                 reader.refuse_if(np.linalg.norm(normal) < 1e-9, shape, "<normal> has no length")
-                R = R if (normal[:2] == 0.0).all() and normal[2] > 0.0 else R @ _with_z(normal)
-                yield Primitive(shape="plane", pose=_pose((R, p)), **about)
+                R = R if (normal[:2] == 0.0).all() and normal[2] > 0.0 else R @ with_z(normal)
+                yield Primitive(shape="plane", pose=scene_pose((R, p)), **about)
                 continue
             reader.take(shape, "uri", "size", "pos", "texture", "blend", "use_terrain_paging", "sampling")
             size = reader.numbers(shape, "size", 3, np.ones(3))
             p = p + R @ reader.numbers(shape, "pos", 3, np.zeros(3))
             heights = Heights(file=address(reader, reader.text(shape, "uri")), factor=float(size[2]))
             yield Primitive(shape="height_field", size=tuple(size[:2].tolist()), heights=heights,
-                            pose=_pose((R, p)), **about)  # fmt: skip
+                            pose=scene_pose((R, p)), **about)  # fmt: skip
+
+
+def _collisions(part):
+    """Collisions of a link."""
+    return part.element.findall("collision")
 
 
 def _called(surface):
