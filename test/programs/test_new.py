@@ -68,9 +68,29 @@ def test_arm_gripper_table_and_objects(tmp_path, monkeypatch, capsys):
     for name in ("cube", "large cube"):  # they lie where they were put
         assert sim.link_pose(name)[0][2] == pytest.approx(0.75, abs=1e-5)
     text = (tmp_path / "cell" / "scene.yaml").read_text()
-    assert "# The robot. joints: where it begins." in text
+    assert "# The robots. joints: where it begins." in text
     mb.model.save_scene(scene, tmp_path / "again.yaml")
     assert replace(mb.load_scene(tmp_path / "again.yaml"), path=scene.path) == scene
+
+
+def test_two_arms_with_hands_of_their_own(tmp_path, monkeypatch, capsys):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    arm = ["--robot", str(ROOT / "urdf" / "plate_arm.urdf"), "--gripper", "hand.urdf", "--at", "plate"]
+    assert new(tmp_path, monkeypatch, *arm, *arm, "--prefix", "right_", "--place", "0.2", "0.5", "-0.3") == 0
+    scene = mb.load_scene("cell/scene.yaml")
+    assert [model.urdf for model in scene.models] == ["robot_1.urdf", "robot_2.urdf"]
+    assert scene.operational_frames == ("plate", "right_plate") and scene.models[1].name == "right_plate_arm"
+    assert scene.models[1].pose == mb.model.Pose((0.2, 0.5, 0.0), rpy=(0.0, 0.0, -0.3))
+    sim = held("cell/scene.yaml")
+    assert not initial_penetrations(sim.world) and {"slide", "right_slide"} <= set(sim.world.joint_names)
+    assert new(tmp_path / "cell", monkeypatch, *(word.replace("hand.", "../hand.") for word in arm * 2)) == 0
+    third = mb.load_scene("cell/scene.yaml")  # without a prefix and a place
+    assert "plate_arm_2_slide" in mb.build_world(third).joint_names
+    y = [model.pose.position[1] for model in third.models]
+    assert y[0] == -y[1] != 0.0
+    with pytest.raises(SystemExit):
+        new(tmp_path, monkeypatch, *arm, "--at", "plate")
+    assert "--at is given twice for one robot" in capsys.readouterr().err
 
 
 def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):
