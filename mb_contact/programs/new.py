@@ -41,7 +41,9 @@ DENSITY = 300.0  #: of an object, which is rarely solid [kg/m^3]
 MASSES = (0.02, 5.0)  #: least and most that an object is given [kg]
 METRES = 10.0  #: an object that is longer is meant in millimetres [m]
 HANDS = ("tcp", "tool", "ee", "hand", "tip")  #: in names of links that are hands
+BETWEEN = ("tcp", "grasp", "pinch")  #: in names of links of a gripper that are between its fingers
 GAP = 0.05  #: between objects [m]
+LOW = 0.1  #: height to which a hand can go down, over the reach of its robot
 APART = 0.9  #: bases of neighbours, over the reach of a robot
 NOTES = {
     "models": "The robots. joints: where it begins. actuators: position servos, whose gains come of what each joint\n"
@@ -139,15 +141,17 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
 
 def _robot(wanted, folder, folders, before, several):
     """The Part of a robot; one that has names of another before it gets a prefix."""
-    model, options = _loaded(wanted, folders, wanted.prefix or "")
+    prefix = wanted.prefix or ""
+    model, options = _loaded(wanted, folders, prefix)
     taken = {name for part in before for name in (*part.model.link_names, *part.model.joint_names)}
-    prefix = wanted.prefix
-    if prefix is None and taken & {*model.link_names, *model.joint_names}:
+    if wanted.prefix is None and taken & {*model.link_names, *model.joint_names}:
         prefix = f"{model.name}_{len(before) + 1}_"
-        model, options = _loaded(wanted, folders, prefix)
+    root = f"{prefix}{model.name}_root" if model.root_link == "world" else None  # /tf has one world
+    if root or prefix != (wanted.prefix or ""):
+        model, options = _loaded(wanted, folders, prefix, root)
     address, text = f"robot_{len(before) + 1}.urdf" if several else "robot.urdf", None
-    if wanted.gripper is not None or prefix:
-        text = _composed(wanted, folders, prefix or "", lambda path: _beside(path, folder / address))
+    if wanted.gripper is not None or prefix or root:
+        text = _composed(wanted, folders, prefix, root, lambda path: _beside(path, folder / address))
     elif "://" in wanted.robot:
         address = wanted.robot
     else:
@@ -157,9 +161,10 @@ def _robot(wanted, folder, folders, before, several):
     return Part(wanted, model, entry, text, reach_of(model))
 
 
-def _loaded(wanted, folders, prefix):
+def _loaded(wanted, folders, prefix, root=None):
     """(Model without collision shapes, options without which it would be refused)."""
-    text = _composed(wanted, folders, prefix, str) if wanted.gripper is not None or prefix else None
+    whole = wanted.gripper is None and not (prefix or root)
+    text = None if whole else _composed(wanted, folders, prefix, root, str)
     source = text or _found(wanted.robot, folders)
     try:
         return load_urdf(source, floating=wanted.free, package_dirs=folders, collision_meshes="skip"), {}
@@ -169,10 +174,10 @@ def _loaded(wanted, folders, prefix):
         return model, {name: value for name, value in model.lenient if name != "collision_meshes"}
 
 
-def _composed(wanted, folders, prefix, placed):
-    """URDF of robot and gripper with the prefix, whose meshes are named as ``placed`` says."""
+def _composed(wanted, folders, prefix, root, placed):
+    """URDF of robot and gripper with prefix and another name of its root, whose meshes are named as ``placed`` says."""
     robot, gripper = (None if name is None else _found(name, folders) for name in (wanted.robot, wanted.gripper))
-    return compose(robot, gripper, wanted.at, package_dirs=folders, placed=placed, prefix_all=prefix)
+    return compose(robot, gripper, wanted.at, package_dirs=folders, placed=placed, prefix_all=prefix, root=root)
 
 
 def _place(parts, top):
@@ -183,8 +188,14 @@ def _place(parts, top):
         part.entry = replace(part.entry, pose=Pose((x, y, top), rpy=(0.0, 0.0, yaw) if yaw else None))
 
 
-def _hand(model):
-    """The link at the end of the longest chain, before it branches into fingers."""
+def _hand(part):
+    """The link between the fingers, or at the end of the longest chain before it branches into them."""
+    model, at = part.model, part.wanted.at
+    if at is not None:
+        at = (part.entry.name or "").removesuffix(model.name) + at
+        links = [name for name, frame in model.frames.items() if frame.body == model.frames[at].body]
+        behind = links[links.index(at) + 1 :]
+        return ([name for name in behind if any(word in name for word in BETWEEN)] or [at])[-1]
     tree, depth = model.tree, []
     if not model.n:
         return model.root_link
@@ -258,8 +269,7 @@ def _finished(scene, parts, reach, top):
         world = build_world(replace(scene, models=(*(part.entry for part in parts), *scene.models[len(parts) :])))
     hands, filters, first = [], [], 0
     for part in parts:
-        prefix = (part.entry.name or "").removesuffix(part.model.name)
-        hand = prefix + part.wanted.at if part.wanted.at else _hand(part.model)
+        hand = _hand(part)
         world, overlapping = _started(world, part, first, hand, scene.gravity, top)
         filters += overlapping
         hands += [hand] if not part.wanted.free and part.model.frames[hand].body >= 0 else []
@@ -280,7 +290,8 @@ def _started(world, part, first, hand, gravity, top):
     overlapping, q = always_inside(world, model, first), neutral(model)
     if not free and model.joint_names:
         x, y, _ = entry.pose.rotation() @ [0.5 * part.reach, 0.0, 0.0] + entry.pose.origin()
-        q = start_positions(world, model, first, hand, (x, y, top + 0.45 * part.reach), overlapping)
+        over = x, y, top + 0.45 * part.reach
+        q = start_positions(world, model, first, hand, over, top + LOW * part.reach, overlapping)
     limits = zip(model.lower[model.joint_v].tolist(), model.upper[model.joint_v].tolist())
     at = {
         name: float(np.clip(_rounded(value), low, high))

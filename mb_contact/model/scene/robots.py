@@ -62,6 +62,13 @@ class JointProperties:
 
     A joint of several degrees of freedom has ``armature`` and ``damping``, the same for each; that of a free base is
     called ``ROOT_floating`` after the root link.
+
+    Examples
+    --------
+    >>> sprung = {"hinge_0": mb.model.JointProperties(stiffness=20.0, damping=0.5)}
+    >>> arm = mb.model.SceneModel(mb.pendulum(1).urdf(), joint_properties=sprung)
+    >>> mb.build_world(mb.Scene(models=(arm,))).joints.stiffness
+    array([20.])
     """
 
     stiffness: float | None = key("Spring towards `rest_position`.", None, unit="N m/rad, N/m", low=0.0, example="20.0")

@@ -33,6 +33,7 @@ def compose(
     package_dirs: Iterable[str | Path] = (),
     placed: Callable[[Path], str] = str,
     prefix_all: str = "",
+    root: str | None = None,
 ) -> str:
     """URDF of a robot with another one, such as a gripper, fixed to one of its links.
 
@@ -55,6 +56,8 @@ def compose(
         Makes what the text says of the path of a mesh; the path itself if left out.
     prefix_all : str
         Of all names of both, for another robot of one kind in a scene.
+    root : str, optional
+        Another name of the robot's root link, where that is called ``world`` and stands elsewhere.
 
     Returns
     -------
@@ -87,7 +90,9 @@ def compose(
     elif at is not None:
         raise InputError(f"nothing is fixed to link '{at}'; give a gripper, or leave out at")
     names = {e.get("name"): prefix_all + e.get("name", "") for tag in ("link", "joint") for e in whole.findall(tag)}
-    _rename(whole, names if prefix_all else {})
+    if root is not None:
+        names[_root_of(whole)] = root
+    _rename(whole, names)
     return str(etree.tostring(whole, pretty_print=True, encoding="unicode"))
 
 
@@ -101,16 +106,22 @@ def _join(whole, part, at, pose, prefix):
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise InputError(f"the robot has no link '{at}'; {hint}it has {', '.join(map(str, links))}")
     _rename(part, _names(whole, part, prefix))
-    children = {child.get("link") for child in part.iterfind("joint/child")}
-    root = next((link.get("name") for link in part.findall("link") if link.get("name") not in children), None)
-    if root is None:
-        raise ModelError("the gripper has no link that is no other's child")
+    root = _root_of(part)
     taken = {joint.get("name") for file in (whole, part) for joint in file.findall("joint")}
     whole.append(_fixed_joint(_free(f"{root}_mount", taken), at, root, pose))
     materials = {material.get("name") for material in whole.findall("material")}
     for element in part:
         if not (element.tag == "material" and element.get("name") in materials):
             whole.append(element)
+
+
+def _root_of(robot):
+    """Name of the link of a robot that is no other's child."""
+    children = {child.get("link") for child in robot.iterfind("joint/child")}
+    root = next((link.get("name") for link in robot.findall("link") if link.get("name") not in children), None)
+    if root is None:
+        raise ModelError(f"robot '{robot.get('name')}' has no link that is no other's child")
+    return root
 
 
 def _rename(root, names):
