@@ -20,7 +20,7 @@ from mb_contact.simulation.initial import initial_penetrations
 from mb_contact.types import JOINT_FLOATING
 
 SAMPLES = 12  #: postures that are looked at
-SEEDS = 4  #: solutions of inverse kinematics that are looked at for each goal
+SEEDS = 8  #: solutions of inverse kinematics that are looked at for each goal
 TURN = np.pi  #: joints are drawn from within so much of their middle [rad, m]
 RATE = 20.0  #: of a servo's error [rad/s]
 SAG = 2e-3  #: by which gravity may bend a servo [rad, m]

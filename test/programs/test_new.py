@@ -93,6 +93,20 @@ def test_two_arms_with_hands_of_their_own(tmp_path, monkeypatch, capsys):
     assert "--at is given twice for one robot" in capsys.readouterr().err
 
 
+def test_the_hand_is_between_the_fingers_and_a_root_on_a_table_is_not_the_world(tmp_path, monkeypatch):
+    grasp = '<link name="grasp"/><joint name="tcp" type="fixed"><origin xyz="0 0 0.05"/><parent link="palm"/>'
+    (tmp_path / "hand.urdf").write_text(HAND.replace("</robot>", f'{grasp}<child link="grasp"/></joint></robot>'))
+    arm = (ROOT / "urdf" / "plate_arm.urdf").read_text().replace('"stand"', '"world"')
+    (tmp_path / "arm.urdf").write_text(arm)
+    given = ["--robot", "arm.urdf", "--gripper", "hand.urdf", "--at", "plate", "--table"]
+    assert new(tmp_path, monkeypatch, *given) == 0
+    sim = mb.Simulator("cell/scene.yaml")
+    assert sim.scene.operational_frames == ("grasp",) and sim.world.robot_models[0].root_link == "plate_arm_root"
+    assert not sim.warnings
+    alone = mb.Scene(models=(mb.model.SceneModel(arm, pose=mb.model.Pose((0.0, 0.0, 0.75))),))
+    assert "models[0]: its root link is called 'world' and stands elsewhere" in mb.Simulator(alone).warnings[0]
+
+
 def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):
     import trimesh
 
