@@ -190,6 +190,41 @@ def test_a_loop_is_closed(file):
     assert abs(sim.joint_velocities()[0]) > 1e-4
 
 
+def test_joints_of_two_axes_threads_and_wrenches(file):
+    links = "".join(f"<link name='{name}'>{MASS.format(1)}</link>" for name in "abcd")
+    axes = "<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis>"
+    axes += "<axis2><xyz>0 1 0</xyz></axis2>"
+    joint = "<joint name='{0}' type='{1}'><parent>{2}</parent><child>{3}</child>{4}</joint>"
+    joints = joint.format("steer", "revolute2", "a", "b", axes)
+    joints += joint.format("nut", "screw", "a", "c",
+                           "<screw_thread_pitch>0.004</screw_thread_pitch><axis><xyz>1 0 0</xyz></axis>")  # fmt: skip
+    joints += joint.format("wrist", "fixed", "a", "d", "<sensor name='ft' type='force_torque'/>")
+    scene = mb.load_scene(file(arm(links, joints)))
+    model = mb.build_world(scene).robot_models[0]
+    assert model.joint_names == ("steer", "steer_2", "nut") and np.isinf(model.upper[model.joint_v[1]])
+    assert model.upper[model.joint_v[0]] == 1.0 and [s.joint for s in scene.sensors] == ["wrist"]
+    q = model.q_from({"steer": 0.5, "steer_2": 0.3, "nut": np.pi})
+    R, _ = mb.frame_pose(model, q, "b")
+    np.testing.assert_allclose(R, Rotation.from_euler("ZY", [0.5, 0.3]).as_matrix(), atol=1e-12)
+    np.testing.assert_allclose(mb.frame_pose(model, q, "c")[1], [0.002, 0, 0], atol=1e-12)  # half a turn
+
+
+def test_planes_height_fields_and_urdfs_stand_in_the_world(file):
+    np.savetxt(file("", "field.csv"), [[0.0, 0.5], [0.5, 1.0]], delimiter=",")
+    file(mb.pendulum(1).urdf(), "robot.urdf")
+    still = "<model name='{0}'><static>1</static><link name='l'><collision name='c'><geometry>{1}</geometry>"
+    still += "</collision></link></model>"
+    plane = still.format("slope", "<plane><normal>0 0.6 0.8</normal></plane>")
+    field = still.format("hill", "<heightmap><uri>field.csv</uri><size>2 3 0.4</size><pos>1 0 0.1</pos></heightmap>")
+    robot = "<include><uri>robot.urdf</uri><static>true</static><pose>0 0 2 0 0 0</pose></include>"
+    scene = mb.load_scene(file(f"<sdf version='1.6'><world name='w'>{plane}{field}{robot}</world></sdf>"))
+    world = mb.build_world(scene)
+    assert world.joint_names == ("hinge_0",) and scene.models[0].pose.position == (0.0, 0.0, 2.0)
+    np.testing.assert_allclose(world.frames["slope"].R[:, 2], [0, 0.6, 0.8], atol=1e-12)
+    np.testing.assert_allclose(world.frames["hill"].p, [1, 0, 0.1], atol=1e-12)
+    assert scene.primitives[1].size == (2.0, 3.0) and scene.primitives[1].heights.factor == 0.4
+
+
 def test_files_of_the_command_line_and_of_scenes(file, tmp_path, capsys):
     path = file(GRIPPER)
     assert cli.main(["info", str(path)]) == 0 and "robot 'gripper'" in capsys.readouterr().out
