@@ -137,7 +137,7 @@ class Actuator:
 
 @dataclass(frozen=True)
 class SceneModel:
-    """A robot: where its URDF or xacro is, where it stands and how it starts.
+    """A robot: where its URDF, xacro or SDF is, where it stands and how it starts.
 
     ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
@@ -155,7 +155,7 @@ class SceneModel:
     NOUN: ClassVar[str] = "robot"
 
     urdf: str = key(
-        "URDF or xacro file: a path from the scene file's folder, or package://.",
+        "URDF or xacro file, or SDF of one model: a path from the scene file's folder, or package://.",
         example="package://mb_contact/urdf/dual_arm.urdf",
     )
     name: str | None = key("Name; by default that of the robot file.", None, example="arm")

@@ -231,8 +231,8 @@ class RobotBuilder:
         ends += [self._unused(f"{self.names[name]}_frame") if moving and away else self.names[child]]
         if not moving:
             start = within(self.robot.pose if parent == WORLD else self.frames.pose(parent), self.frames.pose(child))
-        for i, (tag, end) in enumerate(zip(axes[::-1] if turned else axes, ends)):
-            called = self.names[name] + (f"_{i + 1}" if i else "")
+        for tag, end in zip(axes[::-1] if turned else axes, ends):
+            called = self.names[name] + tag.removeprefix("axis").replace("2", "_2")
             what = called, KINDS[kind] or "revolute", tag if moving else ""
             self._hinge(part, name, what, (link, end), start, turned)
             if end != self.names[child]:
