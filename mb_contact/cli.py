@@ -46,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_commands(commands):
     """All commands, in the order of ``--help``."""
     from mb_contact.programs.bench.command import add_benches, run_bench
+    from mb_contact.programs.new_options import NEW_OPTIONS
     from mb_contact.ros.main import RUN_OPTIONS
     from mb_contact.testing.options import TEST_OPTIONS
     from mb_contact.viewer.options import add_render_arguments, add_view_arguments
@@ -113,15 +114,8 @@ def _add_commands(commands):
         ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
     )
     _command(
-        commands, "new", _new, "write a folder with a scene of your robot, gripper and objects that runs at once",
-        ("name", {"metavar": "NAME", "help": "folder to write scene.yaml to"}),
-        ("--robot", {"required": True, "metavar": "FILE", "help": "URDF or xacro file, a path or package://"}),
-        ("--gripper", {"metavar": "FILE", "help": "URDF or xacro file of what is fixed to the robot"}),
-        ("--at", {"metavar": "LINK", "help": "link of the robot that the gripper is fixed to"}),
-        ("--object", {"action": "append", "default": [], "dest": "objects", "metavar": "FILE",
-                      "help": "mesh or URDF of something to handle; again for more"}),
-        ("--table", {"action": "store_true", "help": "robot and objects stand on a table"}),
-        ("--free", {"action": "store_true", "help": "the robot's base is not fixed: legs, wheels"}),
+        commands, "new", _new, "write a folder with a scene of your robots, grippers and objects that runs at once",
+        *NEW_OPTIONS,
         PACKAGES,
     )
     _command(
@@ -298,13 +292,13 @@ def _say_in_place(line):
 def _new(arguments):
     from pathlib import Path
 
-    from mb_contact.programs.new import Wanted, new_scene
+    from mb_contact.programs.new import Wanted, WantedRobot, new_scene
 
     file, scene = new_scene(Wanted(
-        Path(arguments.name), arguments.robot, arguments.gripper, arguments.at, tuple(arguments.objects),
-        arguments.table, arguments.free, tuple(arguments.package_path),
+        Path(arguments.name), [WantedRobot(**robot) for robot in arguments.robots], tuple(arguments.objects),
+        arguments.table, tuple(arguments.package_path),
     ))  # fmt: skip
-    servos = len(scene.models[0].actuators)
+    servos = sum(len(model.actuators) for model in scene.models)
     print(f"wrote {file}: {servos} position actuators, {len(scene.primitives)} primitives")
     print(f"mb-contact check {file}\nmb-contact view {file}")
     return 0

@@ -25,8 +25,8 @@ from paths import ROOT
 from scenes.robots import path_of
 
 PAGES = sorted((ROOT / "docs" / "howto").glob("*.md"))
-BLOCK = re.compile(r"^```(python|yaml)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"# ([\w/]+\.(?:py|yaml))\n")  # first line of a block that is a file
+BLOCK = re.compile(r"^```(python|yaml|xml)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"(?:#|<!--) ([\w/]+\.(?:py|yaml|sdf))(?: -->)?\n")  # first line of a block that is a file
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
 
 

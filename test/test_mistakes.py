@@ -205,7 +205,7 @@ IN_COMMANDS = [
     ("run robot.urdf --ros-args -r joint_states", "'-r joint_states' in --ros-args must look like name:=value"),
     ("chekc robot.urdf", "invalid choice: 'chekc'"),
     ("check model.xml", "it is a model of MuJoCo; mb-contact import model.xml --out FOLDER makes a scene of it"),
-    ("check world.sdf", "it is a world or model in SDF, which is not read"),
+    ("check world.sdf", "there is no <model> and no <include>"),
     ("check robot.urdf --package-path nowhere", "--package-path: there is no folder 'nowhere'"),
     ("info none.urdf", "no URDF: 'none.urdf' does not exist"),
     ("new cell", "the following arguments are required: --robot"),

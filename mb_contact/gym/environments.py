@@ -10,13 +10,14 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from mb_contact.checks import Floats, as_choice, as_whole
 from mb_contact.errors import InputError
+from mb_contact.gym.images import Images, is_image
 from mb_contact.gym.own_tasks import SceneTask, observation
 from mb_contact.gym.pictures import Pictures
 from mb_contact.gym.tasks import TASKS
@@ -54,7 +55,7 @@ class WorldsEnv(VectorEnv):
     ages : ndarray (num_envs,)
         Actions since the last reset of each; written to, they spread the ends of the episodes.
     names : list of str
-        What each number of an observation is, with its unit.
+        What each number of an observation is, with its unit; where cameras observe too, of its ``numbers``.
 
     Raises
     ------
@@ -82,9 +83,14 @@ class WorldsEnv(VectorEnv):
         self._q0 = self.worlds.q[0].copy()
         _, goal = task.start(np.random.default_rng(0), self._q0)
         self.goal = np.tile(goal, (num_envs, 1))
-        parts = [observation(self.worlds, about, len(goal)) for about in task.observations]
+        seen = [about for about in task.observations if is_image(about)]
+        parts = [observation(self.worlds, about, len(goal)) for about in task.observations if not is_image(about)]
         self.names, self._parts = [name for names, _ in parts for name in names], [part for _, part in parts]
-        self.single_observation_space = Box(-LARGEST, LARGEST, (len(self.names),), np.float64)
+        self._images = Images(self.worlds, seen) if seen else None
+        self.single_observation_space: Any = Box(-LARGEST, LARGEST, (len(self.names),), np.float64)
+        if self._images is not None:
+            numbers = {"numbers": self.single_observation_space} if self.names else {}
+            self.single_observation_space = Dict({**numbers, **self._images.spaces})
         self.single_action_space = Box(-1.0, 1.0, (self._actor.size,), np.float64)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -94,7 +100,7 @@ class WorldsEnv(VectorEnv):
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Floats, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """All environments to new starts; environment i draws from ``seed + i``."""
         if seed is not None:
             seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed)
@@ -103,7 +109,7 @@ class WorldsEnv(VectorEnv):
         self._show()
         return self._observe(), {}
 
-    def step(self, actions: Any) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Floats, Any, Any, dict[str, Any]]:
         """One action in every environment: ``task.steps`` steps of each world."""
         actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
         begun = np.flatnonzero(self._ended)
@@ -163,7 +169,10 @@ class WorldsEnv(VectorEnv):
 
     def _observe(self):
         parts = [part(self.worlds, self.goal) for part in self._parts]
-        return np.clip(np.concatenate(parts, axis=1), -LARGEST, LARGEST)
+        numbers = np.clip(np.concatenate(parts, axis=1), -LARGEST, LARGEST) if parts else None
+        if self._images is None:
+            return numbers
+        return {**({} if numbers is None else {"numbers": numbers}), **self._images.read()}
 
 
 class SingleEnv(gymnasium.Env):
@@ -188,17 +197,17 @@ class SingleEnv(gymnasium.Env):
         self.observation_space = self.vector.single_observation_space
         self.action_space = self.vector.single_action_space
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """A new start."""
         super().reset(seed=seed)
         observations, _ = self.vector.reset(seed=None if seed is None else [seed])
-        return observations[0], {}
+        return _first(observations), {}
 
-    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One action: ``task.steps`` steps of the world."""
         observations, rewards, terminations, truncations, terms = self.vector.step(np.asarray(action)[None])
         numbers = {name: float(term[0]) for name, term in terms.items()}
-        return observations[0], float(rewards[0]), bool(terminations[0]), bool(truncations[0]), numbers
+        return _first(observations), float(rewards[0]), bool(terminations[0]), bool(truncations[0]), numbers
 
     def render(self) -> NDArray[np.uint8] | None:
         """A picture (height, width, 3), or None where it is shown in the browser."""
@@ -208,6 +217,13 @@ class SingleEnv(gymnasium.Env):
     def close(self) -> None:
         """End the world."""
         self.vector.close_extras()
+
+
+def _first(observations: Any) -> Any:
+    """The observation of the first environment."""
+    if isinstance(observations, dict):
+        return {name: values[0] for name, values in observations.items()}
+    return observations[0]
 
 
 def make(scene: Scene | str | Path, task: SceneTask, num_envs: int | None = None, **options: Any) -> Any:

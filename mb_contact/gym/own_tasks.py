@@ -29,7 +29,8 @@ class SceneTask:
     observations : sequence of str, or of (names, callable)
         ``joints`` (positions and velocities), ``targets``, ``goal``, ``position of LINK``, ``pose of LINK`` (with the
         first two axes), ``velocity of OBJECT``, ``force on LINK`` (of contacts, in the last step), in this order; or
-        names with a function (worlds, goal) to (w, names).
+        names with a function (worlds, goal) to (w, names).  Beside them ``image of CAMERA`` and ``depth of CAMERA``,
+        with which an observation is a dict: ``numbers``, and each of these by its name.
     reset : callable, optional
         (generator, q (nq,)) to q, or to (q, goal (g,)), of one world; the scene's own start if left out.
     is_over : callable, optional
@@ -78,7 +79,10 @@ def observation(worlds: Worlds, about: Any, goals: int) -> tuple[list[str], Call
     kind, _, name = about.partition(" o")
     name = name.partition(" ")[2]
     if kind not in _OF or not name:
-        known = "joints, targets, goal, position of LINK, pose of LINK, velocity of OBJECT, force on LINK"
+        known = (
+            "joints, targets, goal, position of LINK, pose of LINK, velocity of OBJECT, force on LINK, "
+            "image of CAMERA, depth of CAMERA"
+        )
         raise InputError(f"there is no observation '{about}'; there are {known}")
     return _OF[kind](worlds, name)
 

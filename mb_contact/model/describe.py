@@ -143,7 +143,7 @@ def describe_scene(scene, world):
         f"{scene.friction_directions} directions",
         f"{world.tree.parent.shape[0]} bodies, {dof} degrees of freedom, {len(world.joint_names)} joints",
         f"{len(world.geometry_names)} collision shapes, {len(world.geoms.pairs)} pairs that may touch",
-        f"robots: {', '.join(model.name for model in world.robot_models) or 'none'}",
+        f"robots: {', '.join(entry.name or m.name for entry, m in zip(scene.models, world.robot_models)) or 'none'}",
         f"free objects: {', '.join(world.objects) or 'none'}",
         f"operational frames: {', '.join(scene.operational_frames) or 'none'}",
     ]

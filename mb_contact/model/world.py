@@ -137,6 +137,7 @@ def collect_parts(scene):
     for i, folder in enumerate(scene.package_folders()):
         scene.refuse_if(not folder.is_dir(), f"packages[{i}]", f"there is no folder '{folder}'")
     builder = WorldBuilder(scene)
+    builder.warnings.extend(scene.doubts)
     for i, entry in enumerate(scene.models):
         builder.add_model(entry, f"models[{i}]")
     for i, primitive in enumerate(scene.primitives):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``mb-contact new``: a folder with a scene of one's own robot, gripper and objects that runs at once."""
+"""``mb-contact new``: a folder with a scene of one's own robots, grippers and objects that runs at once."""
 
 import os
 from collections.abc import Sequence
@@ -28,21 +28,25 @@ from mb_contact.model.scene import (
     Sensor,
     save_scene,
 )
+from mb_contact.model.scene.reader import SDF
 from mb_contact.model.shapes.meshes import mesh_content, read_mesh
 from mb_contact.model.urdf.composing import compose
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.model.world import build_world
 from mb_contact.programs.starting import always_inside, gains, neutral, placed, reach_of, start_positions
 
-ROBOTS = (".urdf", ".xacro")
+ROBOTS = (".urdf", ".xacro", *SDF)
 TABLE = 0.75  #: its height [m]
 DENSITY = 300.0  #: of an object, which is rarely solid [kg/m^3]
 MASSES = (0.02, 5.0)  #: least and most that an object is given [kg]
 METRES = 10.0  #: an object that is longer is meant in millimetres [m]
 HANDS = ("tcp", "tool", "ee", "hand", "tip")  #: in names of links that are hands
+BETWEEN = ("tcp", "grasp", "pinch")  #: in names of links of a gripper that are between its fingers
 GAP = 0.05  #: between objects [m]
+LOW = 0.1  #: height to which a hand can go down, over the reach of its robot
+APART = 0.9  #: bases of neighbours, over the reach of a robot
 NOTES = {
-    "models": "The robot. joints: where it begins. actuators: position servos, whose gains come of what each joint\n"
+    "models": "The robots. joints: where it begins. actuators: position servos, whose gains come of what each joint\n"
               "moves and carries there; kind: effort leaves a joint to your controller.",
     "primitives": "mass: guessed from the volume at 300 kg/m^3, set your own. An object is its hull where that\n"
                   "is near, else its triangles; collision_meshes: convex_hull is quicker.",
@@ -50,22 +54,42 @@ NOTES = {
     "collision_filters": "These links overlap wherever the robot goes, by their hulls.",
     "sensors": "image.colour: true brings colours; docs/sensors.md has all sensors.",
     "packages": "Folders of ROS packages, for package:// addresses.",
-    "operational_frames": "The hand; `sim.link_pose`, `mb.control` and ROS's operational_space/* know it by this name.",
+    "operational_frames": "Hands; `sim.link_pose`, `mb.control` and ROS's operational_space/* know their names.",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What ``mb-contact new`` is asked for; files are paths or ``package://`` addresses."""
+class WantedRobot:
+    """A robot that ``mb-contact new`` is asked for; files are paths or ``package://`` addresses."""
 
-    folder: Path
     robot: str
     gripper: str | None = None
-    at: str | None = None
+    at: str | None = None  #: link of the robot that the gripper is fixed to
+    prefix: str | None = None  #: of all names; by default one where they clash
+    place: tuple[float, float, float] | None = None  #: x, y [m] and yaw [rad]; by default beside its neighbours
+    free: bool = False  #: whether its base is not fixed
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What ``mb-contact new`` is asked for."""
+
+    folder: Path
+    robots: Sequence[WantedRobot]
     objects: Sequence[str] = ()
     table: bool = False
-    free: bool = False
     packages: Sequence[str] = ()
+
+
+@dataclass
+class Part:
+    """A robot of the scene that is made."""
+
+    wanted: WantedRobot
+    model: Any  #: without collision shapes
+    entry: SceneModel
+    text: str | None  #: URDF to write, of several files or with other names
+    reach: float  #: [m]
 
 
 def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
@@ -81,61 +105,97 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
     file = wanted.folder / "scene.yaml"
     if file.exists():
         raise InputError(f"{file} is there already; choose another name, or move it away")
-    if (wanted.gripper is None) != (wanted.at is None):
-        raise InputError("--gripper and --at belong together: a file, and the link of the robot that it is fixed to")
-    folders = [Path(folder) for folder in wanted.packages]
-    entry, model = _robot(wanted, folders)
-    reach, top = reach_of(model), TABLE if wanted.table else 0.0
-    entry = replace(entry, pose=Pose((0.0, 0.0, top)))
+    folders, top = [Path(folder) for folder in wanted.packages], TABLE if wanted.table else 0.0
+    parts: list[Part] = []
+    for robot in wanted.robots:
+        if (robot.gripper is None) != (robot.at is None):
+            raise InputError("--gripper and --at belong together: a file, and the robot's link that it is fixed to")
+        parts.append(_robot(robot, wanted.folder, folders, parts, len(wanted.robots) > 1))
+    _place(parts, top)
+    reach = max(part.reach for part in parts)
     models, primitives = _objects(wanted, folders, reach, top)
     if wanted.table:
-        size = (_rounded(2.4 * reach), _rounded(2.4 * reach), TABLE)
-        primitives.insert(0, Primitive("table", "box", size, Pose((0.0, 0.0, 0.5 * TABLE))))
+        y = [part.entry.pose.position[1] for part in parts]
+        size = (_rounded(2.4 * reach), _rounded(2.4 * reach + max(y) - min(y)), TABLE)
+        middle = _rounded(0.5 * (max(y) + min(y)))
+        primitives.insert(0, Primitive("table", "box", size, Pose((0.0, middle, 0.5 * TABLE))))
     scene = Scene(
-        models=(entry, *models), primitives=tuple(primitives), ground=Ground(),
+        models=(*(part.entry for part in parts), *models), primitives=tuple(primitives), ground=Ground(),
         materials={"grip": Material(0.8)}, path=file, packages=tuple(_beside(folder, file) for folder in folders),
     )  # fmt: skip
     wanted.folder.mkdir(parents=True, exist_ok=True)
-    if wanted.gripper is not None:
-        (wanted.folder / "robot.urdf").write_text(_composed(wanted, folders), encoding="utf-8")
-    scene = _finished(scene, model, wanted.at or _hand(model), reach, top, wanted.free)
-    what = "".join(f" and {Path(name).name}" for name in (wanted.gripper, *wanted.objects) if name)
-    head = (f"{Path(wanted.robot).name}{what}, written by mb-contact new.",
+    for part in parts:
+        if part.text is not None:
+            (wanted.folder / part.entry.urdf).write_text(part.text, encoding="utf-8")
+    scene = _finished(scene, parts, reach, top)
+    given = [name for robot in wanted.robots for name in (robot.robot, robot.gripper) if name]
+    what = " and ".join(Path(name).name for name in (*given, *wanted.objects))
+    head = (f"{what}, written by mb-contact new.",
             "mb-contact view, check and run take this file; docs/scene_reference.md has every key.")  # fmt: skip
     save_scene(scene, file, head, NOTES)
     return file, scene
 
 
-# --- the robot -------------------------------------------------------------------------------------
+# --- robots ----------------------------------------------------------------------------------------
 
 
-def _robot(wanted, folders):
-    """Entry of the robot, and its Model without collision shapes."""
-    text = _composed(wanted, folders) if wanted.gripper is not None else None
+def _robot(wanted, folder, folders, before, several):
+    """The Part of a robot; one that has names of another before it gets a prefix."""
+    prefix = wanted.prefix or ""
+    model, options = _loaded(wanted, folders, prefix)
+    taken = {name for part in before for name in (*part.model.link_names, *part.model.joint_names)}
+    if wanted.prefix is None and taken & {*model.link_names, *model.joint_names}:
+        prefix = f"{model.name}_{len(before) + 1}_"
+    root = f"{prefix}{model.name}_root" if model.root_link == "world" else None  # /tf has one world
+    if root or prefix != (wanted.prefix or ""):
+        model, options = _loaded(wanted, folders, prefix, root)
+    address, text = f"robot_{len(before) + 1}.urdf" if several else "robot.urdf", None
+    if wanted.gripper is not None or prefix or root:
+        text = _composed(wanted, folders, prefix, root, lambda path: _beside(path, folder / address))
+    elif "://" in wanted.robot:
+        address = wanted.robot
+    else:
+        address = _beside(_found(wanted.robot, folders), folder / "scene.yaml")
+    name = f"{prefix}{model.name}" if prefix else None
+    entry = SceneModel(address, name, base="free" if wanted.free else "weld", **options)
+    return Part(wanted, model, entry, text, reach_of(model))
+
+
+def _loaded(wanted, folders, prefix, root=None):
+    """(Model without collision shapes, options without which it would be refused)."""
+    whole = wanted.gripper is None and not (prefix or root)
+    text = None if whole else _composed(wanted, folders, prefix, root, str)
     source = text or _found(wanted.robot, folders)
-    options: dict[str, Any] = {}
     try:
-        model = load_urdf(source, floating=wanted.free, package_dirs=folders, collision_meshes="skip")
+        return load_urdf(source, floating=wanted.free, package_dirs=folders, collision_meshes="skip"), {}
     except ModelError:
         lenient = {"collision_meshes": "skip", "inertia_errors": "warn", "massless": "armature"}
         model = load_urdf(source, floating=wanted.free, package_dirs=folders, **lenient)  # or it is refused for good
-        options = {name: value for name, value in model.lenient if name != "collision_meshes"}
-    if text is not None:
-        address = "robot.urdf"
-    else:
-        address = wanted.robot if "://" in wanted.robot else _beside(source, wanted.folder / "scene.yaml")
-    return SceneModel(address, base="free" if wanted.free else "weld", **options), model
+        return model, {name: value for name, value in model.lenient if name != "collision_meshes"}
 
 
-def _composed(wanted, folders):
-    """URDF of robot and gripper, whose meshes are named from the new folder."""
-    placed = (lambda path: _beside(path, wanted.folder / "robot.urdf"))  # noqa: E731
-    robot, gripper = (_found(address, folders) for address in (wanted.robot, wanted.gripper))
-    return compose(robot, gripper, wanted.at, package_dirs=folders, placed=placed)
+def _composed(wanted, folders, prefix, root, placed):
+    """URDF of robot and gripper with prefix and another name of its root, whose meshes are named as ``placed`` says."""
+    robot, gripper = (None if name is None else _found(name, folders) for name in (wanted.robot, wanted.gripper))
+    return compose(robot, gripper, wanted.at, package_dirs=folders, placed=placed, prefix_all=prefix, root=root)
 
 
-def _hand(model):
-    """The link at the end of the longest chain, before it branches into fingers."""
+def _place(parts, top):
+    """Put the robots where they are asked to be, the others side by side along y."""
+    apart = APART * max(part.reach for part in parts)
+    for number, part in enumerate(parts):
+        x, y, yaw = part.wanted.place or (0.0, _rounded((number - 0.5 * (len(parts) - 1)) * apart), 0.0)
+        part.entry = replace(part.entry, pose=Pose((x, y, top), rpy=(0.0, 0.0, yaw) if yaw else None))
+
+
+def _hand(part):
+    """The link between the fingers, or at the end of the longest chain before it branches into them."""
+    model, at = part.model, part.wanted.at
+    if at is not None:
+        at = (part.entry.name or "").removesuffix(model.name) + at
+        links = [name for name, frame in model.frames.items() if frame.body == model.frames[at].body]
+        behind = links[links.index(at) + 1 :]
+        return ([name for name in behind if any(word in name for word in BETWEEN)] or [at])[-1]
     tree, depth = model.tree, []
     if not model.n:
         return model.root_link
@@ -199,20 +259,39 @@ def _mesh_object(path, name, address):
 # --- start, servos, camera --------------------------------------------------------------------------
 
 
-def _finished(scene, model, hand, reach, top, free):
-    """The scene with start, servos, camera and pairs that are left out."""
-    entry = scene.models[0]
+def _finished(scene, parts, reach, top):
+    """The scene with starts, servos, camera and pairs that are left out."""
     try:
         world = build_world(scene)  # once, since hulls of fine meshes take seconds
     except ModelError:  # a mesh that cannot be read
-        entry = replace(entry, collision_meshes="warn")
-        world = build_world(replace(scene, models=(entry, *scene.models[1:])))
-    overlapping = always_inside(world, model)
-    filters = CollisionFilters(disable=tuple(overlapping))
-    q = neutral(model)
+        for part in parts:
+            part.entry = replace(part.entry, collision_meshes="warn")
+        world = build_world(replace(scene, models=(*(part.entry for part in parts), *scene.models[len(parts) :])))
+    hands, filters, first = [], [], 0
+    for part in parts:
+        hand = _hand(part)
+        world, overlapping = _started(world, part, first, hand, scene.gravity, top)
+        filters += overlapping
+        hands += [hand] if not part.wanted.free and part.model.frames[hand].body >= 0 else []
+        first += len(part.model.expand_q(part.model.neutral_q()))
+    sensors = (_camera(reach, top),) if _has_embree() else ()
+    return replace(
+        scene, models=(*(part.entry for part in parts), *scene.models[len(parts) :]),
+        collision_filters=CollisionFilters(disable=tuple(filters)), sensors=sensors, operational_frames=tuple(hands),
+    )  # fmt: skip
+
+
+def _started(world, part, first, hand, gravity, top):
+    """(the world with a robot where it begins, pairs of its links that are left out); the Part gets start and servos.
+
+    first : index of its coordinates in those of the world.
+    """
+    model, entry, free = part.model, part.entry, part.wanted.free
+    overlapping, q = always_inside(world, model, first), neutral(model)
     if not free and model.joint_names:
-        target = (0.5 * reach, 0.0, top + 0.45 * reach)
-        q = start_positions(world, model, hand, target, overlapping)
+        x, y, _ = entry.pose.rotation() @ [0.5 * part.reach, 0.0, 0.0] + entry.pose.origin()
+        over = x, y, top + 0.45 * part.reach
+        q = start_positions(world, model, first, hand, over, top + LOW * part.reach, overlapping)
     limits = zip(model.lower[model.joint_v].tolist(), model.upper[model.joint_v].tolist())
     at = {
         name: float(np.clip(_rounded(value), low, high))
@@ -220,15 +299,14 @@ def _finished(scene, model, hand, reach, top, free):
     }
     servos = {
         name: Actuator("position", _rounded(stiffness), _rounded(damping))
-        for name, (stiffness, damping) in gains(model, model.q_from(at), scene.gravity).items()
+        for name, (stiffness, damping) in gains(model, model.q_from(at), gravity).items()
     }
-    pose = entry.pose if not free else Pose((0.0, 0.0, _rounded(top + _height(placed(world, model, q), model) + 1e-3)))
-    entry = replace(entry, joints=at, actuators=servos, pose=pose, materials=ModelMaterials("grip"))
-    frame = {} if free or model.frames[hand].body < 0 else {"operational_frames": (hand,)}
-    sensors = (_camera(reach, top),) if _has_embree() else ()
-    return replace(
-        scene, models=(entry, *scene.models[1:]), collision_filters=filters, sensors=sensors, **frame
-    )
+    world = placed(world, model, q, first)
+    if free:
+        x, y, _ = entry.pose.position
+        entry = replace(entry, pose=replace(entry.pose, position=(x, y, _rounded(top + _height(world, model) + 1e-3))))
+    part.entry = replace(entry, joints=at, actuators=servos, materials=ModelMaterials("grip"))
+    return world, overlapping
 
 
 def _height(world, model):

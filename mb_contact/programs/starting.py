@@ -20,7 +20,7 @@ from mb_contact.simulation.initial import initial_penetrations
 from mb_contact.types import JOINT_FLOATING
 
 SAMPLES = 12  #: postures that are looked at
-SEEDS = 4  #: solutions of inverse kinematics that are looked at for each goal
+SEEDS = 8  #: solutions of inverse kinematics that are looked at for each goal
 TURN = np.pi  #: joints are drawn from within so much of their middle [rad, m]
 RATE = 20.0  #: of a servo's error [rad/s]
 SAG = 2e-3  #: by which gravity may bend a servo [rad, m]
@@ -59,51 +59,65 @@ def reach_of(model: Any) -> float:
     return float(f"{max(far):.2g}")
 
 
-def placed(world: Any, model: Any, q: np.ndarray) -> Any:
-    """The world with its first robot at coordinates q; where its root is stays."""
+def placed(world: Any, model: Any, q: np.ndarray, first: int = 0) -> Any:
+    """The world with a robot, whose coordinates begin at ``first``, at coordinates q; where its root is stays."""
     whole = model.expand_q(q)
     start = np.array(world.q0)
-    first = 7 if model.n and model.tree.joint_type[0] == JOINT_FLOATING else 0
-    start[first : len(whole)] = whole[first:]
+    root = 7 if model.n and model.tree.joint_type[0] == JOINT_FLOATING else 0
+    start[first + root : first + len(whole)] = whole[root:]
     return replace(world, q0=start)
 
 
-def always_inside(world: Any, model: Any) -> list[tuple[str, str]]:
-    """Pairs of the robot's own links that overlap in nine of ten postures."""
+def always_inside(world: Any, model: Any, first: int = 0) -> list[tuple[str, str]]:
+    """Pairs of a robot's own links that overlap in nine of ten postures."""
     counts: dict[tuple[str, str], int] = {}
     looked = postures(model)
     for q in looked:
-        for a, b, _ in initial_penetrations(placed(world, model, q)):
+        for a, b, _ in initial_penetrations(placed(world, model, q, first)):
             if a in model.frames and b in model.frames:
                 counts[a, b] = counts.get((a, b), 0) + 1
     return [pair for pair, count in counts.items() if count >= 0.9 * len(looked)]
 
 
 def start_positions(
-    world: Any, model: Any, hand: str, target: tuple[float, float, float], ignored: Sequence[tuple[str, str]] = ()
-) -> np.ndarray:
-    """Coordinates at which nothing overlaps: the hand over the place before the robot, best pointing down."""
+    world: Any, model: Any, first: int, hand: str, over: tuple[float, float, float], low: float,
+    ignored: Sequence[tuple[str, str]] = (),
+) -> np.ndarray:  # fmt: skip
+    """Coordinates of a robot at which nothing overlaps: the hand over the place before it, best pointing down.
+
+    Those count first from which it can go down to the height ``low`` [m] without touching what stands.
+    """
     down = [rpy_to_matrix((np.pi, 0.0, yaw)) for yaw in (0.0, 0.5 * np.pi, np.pi, -0.5 * np.pi)]
-    wanted: list[dict[Any, Any]] = [{hand: (target, matrix_to_quat(R))} for R in down]
-    wanted.append({Point(hand): target})
-    best, least = neutral(model), np.inf
-    solved = (_solved(world, model, goal, seed) for goal in wanted for seed in range(SEEDS))
-    for candidate in chain(solved, postures(model)):
-        if candidate is None:
-            continue
-        found = initial_penetrations(placed(world, model, candidate))
-        depth = sum(depth for a, b, depth in found if (a, b) not in ignored)
-        if depth < least:
-            best, least = candidate, depth
-        if least == 0.0:
+    wanted: list[Any] = [lambda at, R=R: {hand: (at, matrix_to_quat(R))} for R in down]
+    wanted.append(lambda at: {Point(hand): at})
+    best, least = neutral(model), (np.inf, np.inf)
+    for goal, candidate in chain(_solutions(world, model, first, wanted, over), ((None, q) for q in postures(model))):
+        depth, below = _overlap(world, model, first, candidate, ignored), np.inf
+        if depth == 0.0 and goal is not None:
+            start = placed(world, model, candidate, first).q0
+            lowered = _solved(world, model, goal((*over[:2], low)), start, 1)
+            below = np.inf if lowered is None else _overlap(world, model, first, lowered, ignored, world.objects)
+        if (depth, below) < least:
+            best, least = candidate, (depth, below)
+        if least == (0.0, 0.0) or (goal is None and least[0] == 0.0):
             break
     return best
 
 
-def _solved(world, model, goal, seed):
+def _solutions(world, model, first, wanted, over):
+    """(goal, coordinates) of solutions of inverse kinematics, from several starts each."""
+    for goal in wanted:
+        for seed in range(SEEDS):
+            start = placed(world, model, postures(model)[seed], first).q0 if seed else world.q0
+            found = _solved(world, model, goal(over), start, 20, seed)
+            if found is not None:
+                yield goal, found
+
+
+def _solved(world, model, goal, start, starts, seed=0):
     """Coordinates of the robot at which the goal is met, or None."""
     try:
-        found = inverse_kinematics(world, goal, starts=20, seed=seed, q=_another_start(world, model, seed))
+        found = inverse_kinematics(world, goal, starts=starts, seed=seed, q=start)
     except InputError:  # nothing moves the hand
         return None
     if not found.reached:
@@ -112,9 +126,10 @@ def _solved(world, model, goal, seed):
     return model.q_from({name: float(found.q[at[name]]) for name in model.joint_names})
 
 
-def _another_start(world, model, seed):
-    """Coordinates to search from: the world's own, then other postures."""
-    return placed(world, model, postures(model)[seed]).q0 if seed else world.q0
+def _overlap(world, model, first, q, ignored, objects=()):
+    """By how much links are inside each other, pairs that are ignored and objects left out [m]."""
+    found = initial_penetrations(placed(world, model, q, first))
+    return sum(depth for a, b, depth in found if (a, b) not in ignored and not {a, b} & set(objects))
 
 
 def gains(model: Any, start: np.ndarray, gravity: Any) -> dict[str, tuple[float, float]]:

@@ -35,11 +35,11 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
     Returns
     -------
     list of str
-        What reading the files gave; overlaps at the start; lengths like millimetres, angles like degrees, masses that
-        nothing of that size has; servos that gravity bends, joints whose effort limit is below what gravity asks for;
-        objects below which there is nothing; visuals that cannot be drawn.
+        What reading the files gave; overlaps at the start; robots whose ``world`` stands elsewhere; lengths like
+        millimetres, angles like degrees, masses that nothing of that size has; servos that gravity bends, joints whose
+        effort limit is below what gravity asks for; objects below which there is nothing; visuals that cannot be drawn.
     """
-    parts = (_overlaps, _angles, _sizes, _servos, _falling)
+    parts = (_overlaps, _roots, _angles, _sizes, _servos, _falling)
     return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
 
 
@@ -80,6 +80,15 @@ def _overlaps(scene, world):
         if frozenset((a, b)) in soft:
             continue  # compressed
         yield f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair"
+
+
+def _roots(scene, world):
+    """Robots whose root link is called as the frame that does not move, and stands elsewhere."""
+    for i, model in enumerate(world.robot_models):
+        root = world.frames[model.root_link]
+        if model.root_link == "world" and root.body == WORLD and not (root.p == 0.0).all():
+            what = "its root link is called 'world' and stands elsewhere, which /tf and RViz take for the world itself"
+            yield f"models[{i}]: {what}; rename it, as mb-contact new does"
 
 
 def _angles(scene, world):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,7 +118,44 @@ def test_observations_are_what_their_names_say():
     assert np.array_equal(tip, env.worlds.link_poses("link_2")[0])
 
 
+EYE = mb.model.Sensor(
+    "eye", "camera", link="world", pose=mb.model.Pose((0.0, 1.0, 1.0), rpy=(0.0, np.pi / 2, 0.0)),
+    image=mb.model.Image(width=16, height=12, fov=0.5, far=5.0, colour=True),
+)  # fmt: skip
+BLIND = replace(EYE, name="blind", image=replace(EYE.image, colour=False, width=8))
+
+
+def test_cameras_observe_what_a_simulator_s_cameras_see():
+    scene = replace(SCENE, sensors=(EYE, BLIND))
+    asked = replace(task(KINDS["targets"]), observations=("image of eye", "joints", "depth of blind"))
+    one, many = make(scene, asked), make(scene, asked, 3, threads=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(one, skip_render_check=True)
+    assert set(one.observation_space.spaces) == {"numbers", "image of eye", "depth of blind"}
+    first, _ = many.reset(seed=5)
+    assert many.observation_space.contains(first) and many.names[0] == "hinge_0 [rad, m]"
+    single = one.reset(seed=7)[0]
+    for name, values in single.items():
+        np.testing.assert_array_equal(first[name][2], values)
+    many.worlds.set("pose", [0.0, 1.2, 0.3, 0.0, 0.0, 0.0, 1.0], of=["box"], mask=[1])
+    many.worlds.reset([1])
+    observed, *_ = many.step(np.zeros(many.action_space.shape))
+    sim = mb.Simulator(scene)
+    for i in range(3):
+        sim.state[:] = many.worlds.state[i]
+        np.testing.assert_array_equal(observed["image of eye"][i], sim.sensors.read("eye").colour)
+        depth = np.clip(sim.sensors.read("blind").depth, 0.0, 5.0)
+        np.testing.assert_array_equal(observed["depth of blind"][i], depth.astype(np.float32))
+    assert (observed["image of eye"][1] != observed["image of eye"][0]).any()
+    blind = make(scene, replace(asked, observations=("depth of blind",)), 2, threads=1)
+    assert set(blind.reset(seed=1)[0]) == {"depth of blind"} and blind.names == []
+    with pytest.raises(mb.InputError, match="camera 'blind' takes no colours; give its image colour: true"):
+        make(scene, replace(asked, observations=("image of blind",)))
+
+
 WRONG = [
+    ({"observations": ("image of ear",)}, "no camera 'ear'"),
     ({"observations": ("joint",)}, "no observation 'joint'; there are joints, targets, goal, position of LINK"),
     ({"observations": ("position of hand",)}, "no link 'hand'"),
     ({"observations": ("velocity of link_2",)}, "no object 'link_2'"),

@@ -55,7 +55,18 @@ def test_meshes_are_found_from_any_folder(tmp_path, monkeypatch):
     assert 'filename="none.stl"' in compose(ARM, part / "jaws.urdf", "link_0")
 
 
+def test_all_names_have_a_prefix_and_followers_know_their_leaders():
+    right = load_urdf(compose(ARM, FOLLOWS, "link_2", prefix_all="right_"))
+    assert all(name.startswith("right_") for name in (*right.link_names, *right.joint_names))
+    assert [(m.joint, m.leader) for m in right.mimics] == [("right_other", "right_open")]
+    assert load_urdf(compose(ARM)).joint_names == load_urdf(ARM).joint_names
+
+
 def test_what_does_not_fit_is_refused():
+    with pytest.raises(mb.InputError, match="nothing is fixed to link 'link_2'"):
+        compose(ARM, at="link_2")
+    with pytest.raises(mb.InputError, match="a gripper needs the link"):
+        compose(ARM, FOLLOWS)
     with pytest.raises(mb.InputError, match=r"no link 'link_9'; did you mean 'link_\d'\? it has base, link_0"):
         compose(ARM, FOLLOWS, "link_9")
     with pytest.raises(mb.InputError, match="the name 'l_left' occurs twice"):

@@ -107,6 +107,25 @@ def test_a_hull_tells_how_far_it_is_from_its_mesh(tmp_path, monkeypatch, corners
     assert (again.gap, again.excess) == (hull.gap, hull.excess)
 
 
+@pytest.mark.parametrize("count, told", [(2, 2), (4, 1)])
+def test_many_hulls_of_one_robot_are_told_of_in_one_sentence(tmp_path, count, told):
+    write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
+    mesh = f'<mesh filename="{tmp_path}/bowl.obj" scale="{{0}} {{0}} {{0}}"/>'
+    links = "".join(
+        f'<link name="bowl_{i}"><collision><geometry>{mesh.format(1 + i)}</geometry></collision></link>'
+        for i in range(count)
+    )
+    joints = "".join(
+        f'<joint name="j{i}" type="fixed"><parent link="bowl_0"/><child link="bowl_{i}"/></joint>'
+        for i in range(1, count)
+    )
+    warnings = mb.load_urdf(f'<robot name="r">{links}{joints}</robot>').warnings
+    assert len(warnings) == told and all("its convex hull is up to" in line for line in warnings)
+    if told == 1:
+        assert "link 'bowl_3'" in warnings[0] and "by less those of 'bowl_2' 147" in warnings[0]
+        assert warnings[0].index("'bowl_1' 9") < warnings[0].index("'bowl_0' 4")
+
+
 def test_a_scene_tells_what_a_hull_closes(tmp_path):
     file = write_obj(tmp_path / "bowl.obj", bowl(0.05, 0.005, 7, 24))
     primitive = mb.model.Primitive(

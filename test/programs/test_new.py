@@ -68,9 +68,43 @@ def test_arm_gripper_table_and_objects(tmp_path, monkeypatch, capsys):
     for name in ("cube", "large cube"):  # they lie where they were put
         assert sim.link_pose(name)[0][2] == pytest.approx(0.75, abs=1e-5)
     text = (tmp_path / "cell" / "scene.yaml").read_text()
-    assert "# The robot. joints: where it begins." in text
+    assert "# The robots. joints: where it begins." in text
     mb.model.save_scene(scene, tmp_path / "again.yaml")
     assert replace(mb.load_scene(tmp_path / "again.yaml"), path=scene.path) == scene
+
+
+def test_two_arms_with_hands_of_their_own(tmp_path, monkeypatch, capsys):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    arm = ["--robot", str(ROOT / "urdf" / "plate_arm.urdf"), "--gripper", "hand.urdf", "--at", "plate"]
+    assert new(tmp_path, monkeypatch, *arm, *arm, "--prefix", "right_", "--place", "0.2", "0.5", "-0.3") == 0
+    scene = mb.load_scene("cell/scene.yaml")
+    assert [model.urdf for model in scene.models] == ["robot_1.urdf", "robot_2.urdf"]
+    assert scene.operational_frames == ("plate", "right_plate") and scene.models[1].name == "right_plate_arm"
+    assert scene.models[1].pose == mb.model.Pose((0.2, 0.5, 0.0), rpy=(0.0, 0.0, -0.3))
+    sim = held("cell/scene.yaml")
+    assert not initial_penetrations(sim.world) and {"slide", "right_slide"} <= set(sim.world.joint_names)
+    assert new(tmp_path / "cell", monkeypatch, *(word.replace("hand.", "../hand.") for word in arm * 2)) == 0
+    third = mb.load_scene("cell/scene.yaml")  # without a prefix and a place
+    assert "plate_arm_2_slide" in mb.build_world(third).joint_names
+    y = [model.pose.position[1] for model in third.models]
+    assert y[0] == -y[1] != 0.0
+    with pytest.raises(SystemExit):
+        new(tmp_path, monkeypatch, *arm, "--at", "plate")
+    assert "--at is given twice for one robot" in capsys.readouterr().err
+
+
+def test_the_hand_is_between_the_fingers_and_a_root_on_a_table_is_not_the_world(tmp_path, monkeypatch):
+    grasp = '<link name="grasp"/><joint name="tcp" type="fixed"><origin xyz="0 0 0.05"/><parent link="palm"/>'
+    (tmp_path / "hand.urdf").write_text(HAND.replace("</robot>", f'{grasp}<child link="grasp"/></joint></robot>'))
+    arm = (ROOT / "urdf" / "plate_arm.urdf").read_text().replace('"stand"', '"world"')
+    (tmp_path / "arm.urdf").write_text(arm)
+    given = ["--robot", "arm.urdf", "--gripper", "hand.urdf", "--at", "plate", "--table"]
+    assert new(tmp_path, monkeypatch, *given) == 0
+    sim = mb.Simulator("cell/scene.yaml")
+    assert sim.scene.operational_frames == ("grasp",) and sim.world.robot_models[0].root_link == "plate_arm_root"
+    assert not sim.warnings
+    alone = mb.Scene(models=(mb.model.SceneModel(arm, pose=mb.model.Pose((0.0, 0.0, 0.75))),))
+    assert "models[0]: its root link is called 'world' and stands elsewhere" in mb.Simulator(alone).warnings[0]
 
 
 def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):

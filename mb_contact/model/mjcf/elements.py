@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.model.scene import Pose
+from mb_contact.model.scene.bodies import Pose
 
 
 def pose_of(position: Any, quat: Any) -> Pose:

@@ -22,7 +22,7 @@ _BYTES = (
 #: root elements of XML files
 _ROOTS = {
     "mujoco": "a model of MuJoCo; mb-contact import {name} --out FOLDER makes a scene of it",
-    "sdf": "a world or model in SDF, which is not read; its robots as URDF stand under models",
+    "sdf": "a world or model in SDF; with a name that ends in .sdf or .world it is the scene of that",
     "robot": "a robot; with a name that ends in .urdf it is the scene of that robot, or a scene names it under models",
     "COLLADA": _MESH,
     "launch": "a launch file; ros2 launch takes it",

@@ -24,6 +24,7 @@ from mb_contact.model.scene.records import MOST_WORDS, Scene, SceneFile
 from mb_contact.model.scene.rules import check_scene, faults_of_record
 
 ROBOTS = (".urdf", ".xacro")  #: endings of files that hold a robot
+SDF = (".sdf", ".world")  #: of files of Gazebo's worlds and models
 SCENE_KEYS = kinds(SceneFile)  #: of a scene file, by name
 
 
@@ -34,7 +35,7 @@ def load_scene(path: str | Path, packages: Iterable[str | Path] = ()) -> Scene:
     ----------
     path : str or Path
         A YAML file, also as a ``package://`` address; the URDF or xacro file of a robot is the scene of that robot
-        alone, welded to the world.
+        alone, welded to the world; an SDF file is the world or the models that it describes.
     packages : sequence of path, optional
         Folders that hold ROS packages or are some, beside those of the file; they count first.
 
@@ -57,6 +58,12 @@ def load_scene(path: str | Path, packages: Iterable[str | Path] = ()) -> Scene:
     """
     given = tuple(str(Path(folder).expanduser().absolute()) for folder in packages)
     reader, root = open_scene(path, given)
+    if reader.path.suffix in SDF:
+        from mb_contact.model.sdf.world import load_sdf
+
+        scene = load_sdf(reader.path, given)
+        check_scene(scene)
+        return scene
     values = reader.mapping(root, "", SCENE_KEYS)
     printed = preset(values.pop("preset")) if "preset" in values else {}
     values["packages"] = given + values.get("packages", ())
@@ -68,13 +75,15 @@ def load_scene(path: str | Path, packages: Iterable[str | Path] = ()) -> Scene:
 def open_scene(path: str | Path, packages: Iterable[str] = ()) -> tuple["Reader", yaml.Node]:
     """(reader, root node) of a scene file of any kind; raises as ``load_scene`` where it is missing or not YAML.
 
-    A robot's file stands for the scene of that robot alone.
+    A robot's file stands for the scene of that robot alone; an SDF file has none of the keys.
     """
     try:
         file = find_resource(path, packages)
         content = file.read_bytes()
         if file.suffix in ROBOTS:
             text = f"models: [{{urdf: {json.dumps(file.name)}}}]"
+        elif file.suffix in SDF:
+            text = "{}"
         elif what := other_kind(file, content):
             raise SceneError(f"{file}: not a scene: it is {what}")
         else:

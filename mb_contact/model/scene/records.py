@@ -205,6 +205,7 @@ class Scene:
     entities: dict[str, EntityInfo] = key("What robots and primitives are, by name.", factory=dict)
     path: Path | None = None
     lines: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  #: key path to line
+    doubts: tuple[str, ...] = field(default=(), repr=False, compare=False)  #: of the file it comes from, as warnings
 
     def __post_init__(self):
         if self.friction_model is None:

@@ -62,6 +62,13 @@ class JointProperties:
 
     A joint of several degrees of freedom has ``armature`` and ``damping``, the same for each; that of a free base is
     called ``ROOT_floating`` after the root link.
+
+    Examples
+    --------
+    >>> sprung = {"hinge_0": mb.model.JointProperties(stiffness=20.0, damping=0.5)}
+    >>> arm = mb.model.SceneModel(mb.pendulum(1).urdf(), joint_properties=sprung)
+    >>> mb.build_world(mb.Scene(models=(arm,))).joints.stiffness
+    array([20.])
     """
 
     stiffness: float | None = key("Spring towards `rest_position`.", None, unit="N m/rad, N/m", low=0.0, example="20.0")
@@ -130,7 +137,7 @@ class Actuator:
 
 @dataclass(frozen=True)
 class SceneModel:
-    """A robot: where its URDF or xacro is, where it stands and how it starts.
+    """A robot: where its URDF, xacro or SDF is, where it stands and how it starts.
 
     ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
@@ -148,7 +155,7 @@ class SceneModel:
     NOUN: ClassVar[str] = "robot"
 
     urdf: str = key(
-        "URDF or xacro file: a path from the scene file's folder, or package://.",
+        "URDF or xacro file, or SDF of one model: a path from the scene file's folder, or package://.",
         example="package://mb_contact/urdf/dual_arm.urdf",
     )
     name: str | None = key("Name; by default that of the robot file.", None, example="arm")

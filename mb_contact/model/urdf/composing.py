@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two robot files as one: a gripper at a link of an arm."""
+"""Two robot files as one: a gripper at a link of an arm; and names of its own for a second robot of one kind."""
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -26,12 +26,14 @@ FILES = ("mesh", "filename")  #: element and attribute that name a file
 
 def compose(
     robot: str | Path,
-    gripper: str | Path,
-    at: str,
+    gripper: str | Path | None = None,
+    at: str | None = None,
     pose: Pose | None = None,
     prefix: str | None = None,
     package_dirs: Iterable[str | Path] = (),
     placed: Callable[[Path], str] = str,
+    prefix_all: str = "",
+    root: str | None = None,
 ) -> str:
     """URDF of a robot with another one, such as a gripper, fixed to one of its links.
 
@@ -41,9 +43,9 @@ def compose(
     Parameters
     ----------
     robot, gripper : str or Path
-        URDF or xacro files, ``package://`` addresses or XML texts.
+        URDF, xacro or SDF files, ``package://`` addresses or XML texts; without a gripper the robot alone.
     at : str
-        Link of the robot.
+        Link of the robot, which a gripper needs.
     pose : Pose, optional
         Of the gripper's root link in the axes of that link; the same place and axes if left out.
     prefix : str, optional
@@ -52,6 +54,10 @@ def compose(
         Where packages are looked for, as in :func:`~mb_contact.model.load_urdf`.
     placed : callable, optional
         Makes what the text says of the path of a mesh; the path itself if left out.
+    prefix_all : str
+        Of all names of both, for another robot of one kind in a scene.
+    root : str, optional
+        Another name of the robot's root link, where that is called ``world`` and stands elsewhere.
 
     Returns
     -------
@@ -73,36 +79,63 @@ def compose(
     >>> two = mb.model.compose(one, mb.pendulum(1).urdf(), "base")
     >>> mb.load_urdf(two).joint_names
     ('hinge_0', 'hinge_1', 'tool_hinge_0', 'pendulum_1_hinge_0')
+    >>> right = mb.model.compose(mb.pendulum(1).urdf(), prefix_all="right_")
+    >>> mb.load_urdf(right).joint_names
+    ('right_hinge_0',)
     """
     folders = tuple(package_dirs)
-    whole, part = (_parsed(source, folders, placed) for source in (robot, gripper))
+    whole = _parsed(robot, folders, placed)
+    if gripper is not None:
+        _join(whole, _parsed(gripper, folders, placed), at, pose or Pose(), prefix)
+    elif at is not None:
+        raise InputError(f"nothing is fixed to link '{at}'; give a gripper, or leave out at")
+    names = {e.get("name"): prefix_all + e.get("name", "") for tag in ("link", "joint") for e in whole.findall(tag)}
+    if root is not None:
+        names[_root_of(whole)] = root
+    _rename(whole, names)
+    return str(etree.tostring(whole, pretty_print=True, encoding="unicode"))
+
+
+def _join(whole, part, at, pose, prefix):
+    """Put the elements of a gripper into those of a robot."""
+    if at is None:
+        raise InputError("a gripper needs the link of the robot that it is fixed to: at='...'")
     links = [link.get("name") for link in whole.findall("link")]
     if at not in links:
         near = get_close_matches(at, links, n=1)
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise InputError(f"the robot has no link '{at}'; {hint}it has {', '.join(map(str, links))}")
-    renamed = _names(whole, part, prefix)
-    for element in part.iter():
-        for attribute in NAMING.get(element.tag, ()):
-            name = element.get(attribute)
-            if name is not None:
-                element.set(attribute, renamed.get(name, name))
-    children = {child.get("link") for child in part.iterfind("joint/child")}
-    root = next((link.get("name") for link in part.findall("link") if link.get("name") not in children), None)
-    if root is None:
-        raise ModelError("the gripper has no link that is no other's child")
+    _rename(part, _names(whole, part, prefix))
+    root = _root_of(part)
     taken = {joint.get("name") for file in (whole, part) for joint in file.findall("joint")}
-    whole.append(_fixed_joint(_free(f"{root}_mount", taken), at, root, pose or Pose()))
+    whole.append(_fixed_joint(_free(f"{root}_mount", taken), at, root, pose))
     materials = {material.get("name") for material in whole.findall("material")}
     for element in part:
         if not (element.tag == "material" and element.get("name") in materials):
             whole.append(element)
-    return str(etree.tostring(whole, pretty_print=True, encoding="unicode"))
+
+
+def _root_of(robot):
+    """Name of the link of a robot that is no other's child."""
+    children = {child.get("link") for child in robot.iterfind("joint/child")}
+    root = next((link.get("name") for link in robot.findall("link") if link.get("name") not in children), None)
+    if root is None:
+        raise ModelError(f"robot '{robot.get('name')}' has no link that is no other's child")
+    return root
+
+
+def _rename(root, names):
+    """Give links and joints other names, {as they are called: as they shall be}, wherever they are named."""
+    for element in root.iter():
+        for attribute in NAMING.get(element.tag, ()):
+            name = element.get(attribute)
+            if name is not None:
+                element.set(attribute, names.get(name, name))
 
 
 def _parsed(source, folders, placed):
     """Root element of a robot's file, whose meshes are named by their paths."""
-    text, name, start = read_urdf(source, folders, None)
+    text, name, start, _ = read_urdf(source, folders, None)
     try:
         root: Any = etree.fromstring(text, etree.XMLParser(resolve_entities=False, remove_comments=True))
     except etree.XMLSyntaxError as error:

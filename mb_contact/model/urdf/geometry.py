@@ -31,6 +31,7 @@ from mb_contact.types import (
 #: Of these the cone (tip at +z) and the ellipsoid (``size``: its diameters) are not in the URDF standard.
 KINDS = {"box": SHAPE_BOX, "sphere": SHAPE_SPHERE, "cylinder": SHAPE_CYLINDER, "capsule": SHAPE_CAPSULE,
          "cone": SHAPE_CONE, "ellipsoid": SHAPE_ELLIPSOID}  # fmt: skip
+FEW_HULLS = 2  #: hulls of one file of which each is told of
 NOTABLE_LOSS = 1e-3  #: what a hull may lose without a warning [m]
 
 #: What an element of a URDF may hold; other programs' elements pass, unless they look like one of these misspelled.
@@ -98,6 +99,7 @@ class GeometryReader(ElementReader):
         super().__init__(source)
         self.lenient = {}  # options without which the file would have been refused
         self.meshes, self.package_dirs, self.start = meshes, package_dirs, start
+        self._far = []  # (deviation [m], element, link, sentence) of hulls that are not near their mesh
 
     def collisions(self, element, link):
         """All CollisionSpec of a ``<link>``."""
@@ -174,11 +176,21 @@ class GeometryReader(ElementReader):
         if any(hull.flat for hull in hulls):
             self.warn(shape, f"{name} is flat; it is given a thickness")
         if (deviates := told(hulls, self.meshes.tolerance if choice == "convex_pieces" else None)) is not None:
-            self.warn(shape, f"{name}: {deviates}")
+            self._far.append((hulls[0].gap, shape, link, f"{name}: {deviates}"))
         loss = max(hull.loss for hull in hulls)
         if loss > NOTABLE_LOSS:
             self.warn(shape, f"{name}: up to {1000.0 * loss:.1f} mm are cut off by a hull of {MOST_VERTICES} vertices")
         return hulls
+
+    def tell_deviations(self):
+        """Warn of hulls that are not near their meshes: of many in one sentence, about the worst."""
+        told = self._far
+        if len(told) > FEW_HULLS:
+            (_, shape, _, sentence), *others = sorted(told, key=lambda entry: -entry[0])
+            less = ", ".join(f"'{link}' {1000.0 * gap:.1f} mm" for gap, _, link, _ in others)
+            told = [(0.0, shape, "", f"{sentence}; by less those of {less}")]
+        for _, shape, _, sentence in told:
+            self.warn(shape, sentence)
 
     def _leave_out(self, shape, message):
         self.lenient["collision_meshes"] = "skip"

@@ -87,6 +87,7 @@ class UrdfReader(GeometryReader):
         links, joints = {}, {}
         for element in robot.findall("link"):
             self._add(links, element, self._link(element))
+        self.tell_deviations()
         for element in robot.findall("joint"):
             self._add(joints, element, self._joint(element))
         xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""

@@ -123,7 +123,14 @@ class _View(NamedTuple):
 
 
 class Cameras:
-    """The cameras and lidars of a simulator, and what they can see; made once, however the simulation goes on.
+    """The cameras and lidars of a scene, and what they can see; made once, however the simulation goes on.
+
+    Parameters
+    ----------
+    scene : Scene
+    world : World
+    R, p : ndarray
+        Rotations (n, 3, 3) and origins (n, 3) of its bodies [m], whose entries are those of now.
 
     Raises
     ------
@@ -131,9 +138,8 @@ class Cameras:
         They see meshes and Embree is not installed.
     """
 
-    def __init__(self, simulator: Any) -> None:
-        self._kin, world, scene = simulator.context.kin, simulator.world, simulator.scene
-        self._views = {}
+    def __init__(self, scene: Any, world: Any, R: Floats, p: Floats) -> None:
+        self._bodies, self._views = (R, p), {}
         for i, sensor in enumerate(scene.sensors):
             if sensor.kind in ("camera", "lidar"):
                 self._views[sensor.name] = _view(sensor, mount(world, sensor))
@@ -143,14 +149,16 @@ class Cameras:
         except (CollisionError, OSError) as error:
             raise scene.error(last, str(error)) from None
         around = tiles(np.concatenate([np.eye(3), -np.eye(3)])[None])
-        self._scene.cast(around, self._kin.R, self._kin.p, (np.eye(3), np.zeros(3)), None, True)  # compiles or loads
+        self._scene.cast(around, R, p, (np.eye(3), np.zeros(3)), None, True)  # compiles or loads
 
     def capture(self, name: str) -> Callable[[], ImageReading | ScanReading]:
         """Copy the poses of now; the function returned makes the exact reading of them, in any thread."""
-        view, R, p = self._views[name], self._kin.R.copy(), self._kin.p.copy()
-        return lambda: self._render(view, R, p)
+        R, p = (array.copy() for array in self._bodies)
+        return lambda: self.read(name, R, p)
 
-    def _render(self, view, R, p):
+    def read(self, name: str, R: Floats, p: Floats) -> ImageReading | ScanReading:
+        """The exact reading where the bodies are at these rotations (n, 3, 3) and origins (n, 3) [m]."""
+        view = self._views[name]
         sensor, camera = view.sensor, view.sensor.kind == "camera"
         limits = (sensor.image or Image()) if camera else (sensor.scan or Scan())
         pose = view.frame.placed(R, p)

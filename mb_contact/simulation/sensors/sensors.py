@@ -107,7 +107,8 @@ class Sensors:
             if sensor.kind == "tactile":
                 self.pads[sensor.name] = self._pad(sensor, key)
         self._refuse_shared_frames(scene)
-        self.cameras = Cameras(simulator) if any(sensor.kind in RAYS for sensor in scene.sensors) else None
+        kin, seen = simulator.context.kin, any(sensor.kind in RAYS for sensor in scene.sensors)
+        self.cameras = Cameras(scene, world, kin.R, kin.p) if seen else None
 
     def _refuse_shared_frames(self, scene):
         """Two frames of one name would have two parents in /tf."""

@@ -140,7 +140,7 @@ def test_no_file(tmp_path):
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        ("a.sdf", b'<?xml version="1.0"?>\n<!-- <x> -->\n<sdf version="1.7"/>', "is a world or model in SDF, which is"),
+        ("a.xml", b'<?xml version="1.0"?>\n<!-- <x> -->\n<sdf version="1.7"/>', "is a world or model in SDF; with a"),
         ("a.xml", b"<mujoco/>", r"is a model of MuJoCo; mb-contact import a\.xml --out FOLDER"),
         ("arm.xml", b"<robot name='x'/>", "is a robot; with a name that ends in .urdf"),
         ("arm.srdf", b"<robot name='x'/>", r"is a semantic description; .*models: \[\{urdf: …, srdf: arm\.srdf\}\]"),

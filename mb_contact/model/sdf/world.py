@@ -1,0 +1,223 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An SDF world or model as a Scene: robots, planes, materials, sensors, gravity; and a model as a URDF."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.errors import ModelError, SceneError
+from mb_contact.model.scene.bodies import Heights, Primitive
+from mb_contact.model.scene.materials import CollisionFilters, Material, MaterialPair
+from mb_contact.model.scene.records import Scene
+from mb_contact.model.scene.robots import ModelMaterials, SceneModel
+from mb_contact.model.sdf.elements import SdfReader, scene_pose, scoped, warnings_of, with_z
+from mb_contact.model.sdf.models import Collector, short_names
+from mb_contact.model.sdf.sensors import sensors
+from mb_contact.model.sdf.shapes import address, shape_of, surface_of
+from mb_contact.model.sdf.urdf import RobotBuilder
+
+GRAVITY = (0.0, 0.0, -9.8)  #: where a world gives none, as in Gazebo [m/s^2]
+MOST_STEP = 0.1  #: longest time step of a scene [s]
+#: Models that Gazebo brings; of the sun nothing is needed.
+GROUND, SUN = "model://ground_plane", "model://sun"
+GROUND_PLANE = "<sdf version='1.6'><model name='ground_plane'><static>1</static><link name='link'><collision " \
+    "name='collision'><geometry><plane/></geometry></collision></link></model></sdf>"
+
+
+def load_sdf(path: Path, packages: tuple[str, ...] = ()) -> Scene:
+    """The Scene of an SDF world or model.
+
+    Parameters
+    ----------
+    path : Path
+    packages : sequence of path
+        Folders of models and ROS packages, for ``model://`` and ``package://``.
+
+    Returns
+    -------
+    Scene
+        With a sentence in ``doubts`` for all that is not taken.
+
+    Raises
+    ------
+    SceneError
+        The file cannot be read, or has what a scene cannot be; the message names file, line and element.
+    """
+    try:
+        return SdfScene(SdfReader(path, packages)).scene()
+    except ModelError as error:
+        raise SceneError(str(error)) from None
+
+
+def sdf_as_urdf(path: Path, packages: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
+    """(text of a URDF, what is not taken) of an SDF file of one model; ModelError where it is none."""
+    built = SdfScene(SdfReader(path, packages))
+    built.scene()
+    if len(built.robots) != 1:
+        raise ModelError(f"{path}: holds {len(built.robots)} robots, where one is needed; it is a scene of its own")
+    return built.robots[0].urdf, warnings_of(built.reader.left)
+
+
+class SdfScene:
+    """What an SDF file becomes.
+
+    Parameters
+    ----------
+    reader : SdfReader
+    """
+
+    def __init__(self, reader):
+        self.reader, self.collector = reader, Collector(reader)
+        self.models, self.files, self.robots = [], [], []  #: SdfModels, entries of included URDFs, what models become
+        worlds = reader.sdf.findall("world")
+        reader.refuse_if(
+            len(worlds) > 1, reader.sdf, f"the file has {len(worlds)} worlds; leave one of them",
+        )
+        self.world = worlds[0] if worlds else reader.sdf
+        self._collect()
+
+    def _collect(self):
+        """Models of the world, those of other files too."""
+        reader, world = self.reader, self.world
+        reader.take(world, "world", "model", "include", "gravity", "physics", "frame")
+        for frame in world.findall("frame"):
+            self.collector.frame(reader, frame, "")
+        for child in world:
+            if child.tag == "model":
+                self.models.append(self.collector.model(reader, child))
+            elif child.tag == "include":
+                self._include(child)
+        reader.refuse_if(not (self.models or self.files), world, "there is no <model> and no <include>")
+
+    def _include(self, include):
+        reader, uri = self.reader, (include.findtext("uri") or "").strip().rstrip("/")
+        if uri == SUN:
+            return
+        try:
+            found = self.collector.included(reader, include)
+        except ModelError:
+            if uri != GROUND:
+                raise
+            ground = reader.root(GROUND_PLANE.encode()).find("model")  # it is nowhere but in Gazebo
+            self.models.append(self.collector.model(reader, ground, (reader, include)))
+            return
+        if found.element.tag != "robot":
+            self.models.append(self.collector.model(found.reader, found.element, (reader, include)))
+            return
+        relative, R, p = reader.pose(include)
+        reader.refuse_if(bool(relative), include, "the pose of a URDF is relative to the world")
+        base = "weld" if reader.flag(include, "static") else "free"
+        self.files.append(SceneModel(found.element.get("file"), include.findtext("name"), scene_pose((R, p)), base))
+
+    # --- the scene ----------------------------------------------------------------------
+
+    def scene(self):
+        """The Scene."""
+        names, joints = self._names()
+        self.robots = [RobotBuilder(model, self.collector.frames, {**names, **joints}).build() for model in self.models]
+        surfaces = self._surfaces(names)
+        step, gravity = self._physics()
+        entries, lines, primitives = [], {}, []
+        for model, robot in zip(self.models, self.robots):
+            primitives += self._still(model, robot, surfaces, names)
+            if robot.still and len(robot.still) == sum(map(len, map(_collisions, model.links.values()))):
+                continue  # nothing but planes
+            lines[f"models[{len(entries)}]"] = model.element.sourceline
+            own = {names[link]: _called(surfaces[link]) for link in model.links if link in surfaces}
+            entries.append(SceneModel(
+                robot.urdf, model.name, scene_pose(robot.pose), robot.base, joint_properties=robot.properties,
+                materials=ModelMaterials(links=own),
+            ))  # fmt: skip
+        materials = {_called(surface): Material(surface[0], restitution=surface[1]) for surface in surfaces.values()}
+        return Scene(
+            models=(*entries, *self.files), primitives=tuple(primitives), materials=materials, pairs=_pairs(materials),
+            collision_filters=CollisionFilters(disable=tuple(self._filters(names))), gravity=gravity, time_step=step,
+            loop_closures=tuple(closure for robot in self.robots for closure in robot.closures),
+            sensors=tuple(sensors(self.models, names, joints, step)),
+            packages=self.reader.packages, path=self.reader.path, lines=lines, doubts=warnings_of(self.reader.left),
+        )  # fmt: skip
+
+    def _names(self):
+        """Names of links and frames, and of joints, in the scene; a model's only link has the model's name."""
+        links = {}
+        for model in self.models:
+            for name in (*model.links, *(frame for frame in model.frames)):
+                links[name] = name.rpartition("::")[0] if len(model.links) + len(model.frames) == 1 else name
+        short = short_names(list(links.values()))
+        joints = [name for model in self.models for name in model.joints]
+        return {name: short[asked] for name, asked in links.items()}, short_names(joints)
+
+    def _surfaces(self, names):
+        """{link: (friction, restitution)} of links that touch something, by the first of their collisions."""
+        found = {}
+        for model in self.models:
+            for link, part in model.links.items():
+                for collision in _collisions(part):
+                    surface = surface_of(part.reader, collision)
+                    if found.setdefault(link, surface) != surface:
+                        part.reader.leave(collision if collision.find("surface") is None else collision.find("surface"))
+        return found
+
+    def _physics(self):
+        """(time step, gravity); what else engines are told is left to the solver here."""
+        reader, physics = self.reader, self.world.find("physics")
+        step = 1e-3
+        if physics is not None:
+            reader.take(physics, "max_step_size", "real_time_factor", "real_time_update_rate", "max_contacts")
+            step = min(reader.number(physics, "max_step_size", 1e-3), MOST_STEP)
+            reader.refuse_if(step <= 0.0, physics, f"<max_step_size> must be above zero, got {step:g}")
+        return step, tuple(reader.numbers(self.world, "gravity", 3, np.array(GRAVITY)).tolist())
+
+    def _filters(self, names):
+        """Pairs of links of one model, which do not touch each other unless its file says so."""
+        for model in self.models:
+            touching = [names[link] for link, part in model.links.items() if part.element.find("collision") is not None]
+            if not (model.self_collide or model.static):
+                yield from combinations(touching, 2)
+
+    def _still(self, model, robot, surfaces, names):
+        """Primitives of planes and height fields, which stand."""
+        alone = sum(map(len, map(_collisions, model.links.values()))) == 1
+        for link, collision in robot.still:
+            reader, scope = model.links[link].reader, model.links[link].scope
+            relative, R, p = reader.pose(collision)
+            base_R, base_p = self.collector.frames.pose(scoped(scope, relative) if relative else link)
+            R, p, shape = base_R @ R, base_p + base_R @ p, shape_of(reader, collision)
+            name = names[link] if alone else f"{names[link]}_{collision.get('name')}"
+            about = {"name": name, "base": "weld", "material": _called(surfaces[link])}
+            if shape.tag == "plane":
+                reader.take(shape, "normal", "size")
+                normal = reader.numbers(shape, "normal", 3, np.array([0.0, 0.0, 1.0]))
+                reader.refuse_if(np.linalg.norm(normal) < 1e-9, shape, "<normal> has no length")
+                R = R if (normal[:2] == 0.0).all() and normal[2] > 0.0 else R @ with_z(normal)
+                yield Primitive(shape="plane", pose=scene_pose((R, p)), **about)
+                continue
+            reader.take(shape, "uri", "size", "pos", "texture", "blend", "use_terrain_paging", "sampling")
+            size = reader.numbers(shape, "size", 3, np.ones(3))
+            p = p + R @ reader.numbers(shape, "pos", 3, np.zeros(3))
+            heights = Heights(file=address(reader, reader.text(shape, "uri")), factor=float(size[2]))
+            yield Primitive(shape="height_field", size=tuple(size[:2].tolist()), heights=heights,
+                            pose=scene_pose((R, p)), **about)  # fmt: skip
+
+
+def _collisions(part):
+    """Collisions of a link."""
+    return part.element.findall("collision")
+
+
+def _called(surface):
+    """Name of the material of a friction and a restitution."""
+    friction, restitution = surface
+    return f"friction_{friction:g}" + (f"_restitution_{restitution:g}" if restitution else "")
+
+
+def _pairs(materials):
+    """The smaller friction of two materials counts in Gazebo, and the larger restitution."""
+    return tuple(
+        MaterialPair((a, b), min(materials[a].friction, materials[b].friction),
+                     restitution=max(materials[a].restitution, materials[b].restitution))
+        for a, b in combinations(materials, 2)
+    )  # fmt: skip
