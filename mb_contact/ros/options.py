@@ -148,8 +148,8 @@ class NodeOptions:
         "joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output", example="[left_wrist]"
     )
     value_parameters: list[str] = names(
-        "values of the scene that are parameters too, live, as mass.box or friction.box.ground: names of Simulator.set, "
-        "of all that have it or of one; the service set_values has all",
+        "values of the scene that are live parameters too, as mass.box or friction.box.ground: names of Simulator.set, "
+        "of all that have it, or of one; the service set_values has all",
         example="[mass, gravity.box]",
     )
     marker_scale: float = option(

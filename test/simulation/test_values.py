@@ -89,7 +89,7 @@ def test_gravity_and_inertia_of_one_body():
 
 
 def test_efforts_that_hold_an_arm_know_links_without_weight():
-    arm = mb.Simulator(mb.pendulum(2, length=1.0, angle=0.7).scene())
+    arm = mb.Simulator(mb.pendulum(2, length=1.0, angle=0.7, rate=0.0).scene())
     both = arm.nonlinear_effects()
     arm.set("gravity", [0.0, 0.0, 0.0], of=["link_1"])
     alone = arm.nonlinear_effects()
@@ -99,17 +99,17 @@ def test_efforts_that_hold_an_arm_know_links_without_weight():
 
 
 def test_a_simulator_and_worlds_are_given_the_same_values_by_the_same_names():
-    rubber, pad = m.Material("rubber", 0.8, restitution=0.3), m.Material("pad", softness=m.Softness(stiffness=1e4))
+    soft = m.Softness(stiffness=1e4)
+    arm = mb.pendulum(1, length=1.0, angle=0.3).scene()
+    materials = {**arm.materials, "rubber": m.Material(0.8, restitution=0.3), "pad": m.Material(0.5, softness=soft)}
     boxes = [m.Primitive(name, "sphere", (0.1,), m.Pose((x, 0.0, 0.1)), "free", 1.0, material=material)
              for x, (name, material) in enumerate((("ball", "rubber"), ("soft", "pad")))]  # fmt: skip
-    arm = mb.pendulum(1, length=1.0, angle=0.3).scene()
     scene = mb.Scene(models=arm.models, primitives=tuple(boxes), ground=m.Ground(material="rubber"),
-                     materials=(rubber, pad), pairs=(m.MaterialPair(("rubber", "pad"), 0.5, softness=m.Softness(
-                         stiffness=1e4)),))  # fmt: skip
+                     materials=materials, pairs=(m.MaterialPair(("rubber", "pad"), 0.5, softness=soft),))  # fmt: skip
     sim, worlds = mb.Simulator(scene), mb.Worlds(scene, 1)
-    pair, soft = [("ball", "ground")], [("soft", "ground")]
+    pair, pads = [("ball", "ground")], [("soft", "ground")]
     for name, value, of in (("mass", 2.0, ["ball"]), ("friction", 0.2, pair), ("restitution", 0.6, pair),
-                            ("damping", 0.4, ["hinge_0"]), ("stiffness", 3e4, soft),
+                            ("damping", 0.4, ["hinge_0"]), ("stiffness", 3e4, pads),
                             ("gravity", [1.0, 0.0, -5.0], None)):  # fmt: skip
         sim.set(name, value, of)
         worlds.set(name, value, of)

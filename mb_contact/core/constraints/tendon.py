@@ -9,10 +9,13 @@ With u the rate of L in the row and g = dJ/dt v its velocity product, L ends at 
                  u + r / (dt (dt k + d)) + (k (L - L_0 + dt^2 g / 2) + d dt g) / (dt k + d) = 0,
     limit        (L_max - L) / dt - u - dt g / 2 >= 0, r >= 0, one of them zero; the shortest length likewise,
     friction     |r| <= f dt against u,
+    on a shape   |r| <= tanh(mu theta / 2) T dt against the slip, the rates of both sides' lengths subtracted,
     held         u + dt g / 2 + rate (L - L_held) / dt = 0:
 
 a soft equality, unilateral rows, a box and an equality of the one contact problem.  Each is the row of the first part
-of the path with those of the other parts as its partners (``gear.py``), which all rows of a tendon share.
+of the path with those of the other parts as its partners (``gear.py``), which all rows of a tendon share, but for
+friction on a shape: its T is the mean of both sides' tensions, so that their quotient is at most e^(mu theta), the
+capstan's law, with theta the angle by which the path turns on the shape.
 """
 
 import numpy as np
@@ -36,7 +39,15 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 from mb_contact.core.workspace import BOX, DAMPING, EQUALITY, LIMITS, LOOPS, NO_BLOCK, UNILATERAL
-from mb_contact.types import RUB, TENDON_HELD, TENDON_LONGEST, TENDON_RUBS, TENDON_SHORTEST, TENDON_SPRING
+from mb_contact.types import (
+    RUB,
+    TENDON_GRIPS,
+    TENDON_HELD,
+    TENDON_LONGEST,
+    TENDON_RUBS,
+    TENDON_SHORTEST,
+    TENDON_SPRING,
+)
 
 
 @on_demand(INTEGER)
@@ -55,6 +66,16 @@ def tendon_rows(tendons, tree, kin, alpha, row, partners, rows, ratio, terms):
             for s in range(first + 1, last):
                 tendons.bend[t] += _part_row(tendons, s, 1.0, tree, kin, alpha, rows, end)
                 end += 1
+        if tendons.row_kind[i] == TENDON_GRIPS:
+            begin_row(rows, r, -1, -1)
+            terms[i, 0], ratio[i] = end, -1.0
+            if tendons.turned[t] > 0.0:
+                _part_row(tendons, first, side_of(tendons, t, first), tree, kin, alpha, rows, r)
+                for s in range(first + 1, last):
+                    _part_row(tendons, s, side_of(tendons, t, s), tree, kin, alpha, rows, end)
+                    end += 1
+            rows.law[r], rows.offset[r], terms[i, 1] = NO_BLOCK, 0.0, end
+            continue
         sign = -1.0 if tendons.row_kind[i] == TENDON_LONGEST else 1.0
         if last > first:
             bend = _part_row(tendons, first, sign, tree, kin, alpha, rows, r)
@@ -65,6 +86,12 @@ def tendon_rows(tendons, tree, kin, alpha, row, partners, rows, ratio, terms):
         rows.law[r], rows.offset[r] = NO_BLOCK, 0.0
         terms[i, 0], terms[i, 1], ratio[i] = start, end, -sign
     return end - partners
+
+
+@kernel
+def side_of(tendons, t, s):
+    """1 of a part before the shape on which tendon t has friction, -1 of one behind."""
+    return 1.0 if tendons.end_b[s] <= tendons.gripped[t] else -1.0
 
 
 @kernel
@@ -122,6 +149,8 @@ def tendon_laws(tendons, dt, rate, first, u, rows, error):
             rows.offset[row] = gap_velocity(L - tendons.shortest[t], dt, rate, DRIFT_SPEED, 1.0) + half
         elif kind == TENDON_RUBS:
             rows.law[row], rows.mu[row] = BOX, tendons.friction[t] * dt
+        elif kind == TENDON_GRIPS and tendons.turned[t] > 0.0:
+            rows.law[row], rows.mu[row] = BOX, 0.0  # its load: joint_friction.py
         elif kind == TENDON_HELD:
             error[i] = L - tendons.held[t]
             rows.law[row] = EQUALITY

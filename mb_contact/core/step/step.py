@@ -27,10 +27,11 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, TENDONS, TENDONS_AT
+from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, LOADS, ROUNDS, TENDONS, TENDONS_AT
 from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.hinge import hinge_limits_missed
+from mb_contact.core.constraints.joint_friction import loads_differ
 from mb_contact.core.constraints.limit import NEAR_LIMIT, limit_reach
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.servo import (
@@ -69,13 +70,14 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses.
 
-    Reads: buffers, contacts, geoms, need.  Writes: buffers, contacts, need, work.
+    Reads: buffers, contacts, geoms, need.  Writes: bil, buffers, contacts, need, work.
     """
     b = h.buffers
     status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
     begin_review(h)
+    h.bil.info[ROUNDS] = 0
     if status == OK and h.soft.start.shape[0] > 0:
         status = lay_foundations(h, candidates)
     level_points(h.contacts)
@@ -260,7 +262,8 @@ def _misses(h):
 
 @kernel
 def settle(h):
-    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more.
+    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again, with a limit more or with friction
+    that its loads ask for.
 
     Reads: art, bil, compliance, contacts, forest, hinges, joints, kin, memory, need, q, rows, settings, sleep, sol,
     solver, system, tree, v, work.
@@ -271,6 +274,8 @@ def settle(h):
         status = solve_corrected(h)
     if status != OK:
         return status
+    if h.bil.info[LOADS] != 0 and loads_differ(h.bil, h.rows, h.sol.r):
+        return LIMIT_MISSED
     if has_sleepers(h):
         hold_velocities(h)
     hinges = h.hinges.body.shape[0] > 0 and hinge_limits_missed(h.hinges, h.kin, h.work.v_next, h.settings[DT])

@@ -43,6 +43,15 @@ class Closure:
     friction: float = key(
         "Friction torque of the thread.", 0.0, unit="N m", low=0.0, example="0.05", only={"kind": ("screw",)}
     )
+    flank_friction: float = key(
+        "Coefficient of friction of the thread's flanks, under the force along its axis; of flanks that lean by an "
+        "angle, divided by its cosine.", 0.0, low=0.0, example="0.12", only={"kind": ("screw",)}, beside=("radius",),
+        needs={"integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "solver": ("auto",)},
+    )
+    radius: float | None = key(
+        "Mean radius of the thread's flanks.", None, unit="m", above=0.0, example="0.004", only={"kind": ("screw",)},
+        beside=("flank_friction",),
+    )
     end: float | None = key(
         "Way along the axis at which the thread ends and the first link comes off.", None, unit="m", example="0.02",
         only={"kind": ("screw",)},

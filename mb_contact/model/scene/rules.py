@@ -191,6 +191,12 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
             inside = 0 < j < len(path) - 1 and points[j - 1] and points[j + 1]
             yield not inside, f"{key}.path[{j}].shape", "a shape has a point before and a point behind it"
             yield not any(path[j].axis), f"{key}.path[{j}].axis", "has no direction"
+        rubs = [j for j in around if path[j].friction > 0.0]
+        message = "one shape of a tendon has friction; cut the tendon in two, joined by a body"
+        yield len(rubs) > 1, f"{key}.path[{rubs[-1] if rubs else 0}].friction", message
+        other = any(element.divisor or element.joint for element in path)
+        message = "friction on a shape is that of a tendon without pulleys and joints; leave them out"
+        yield bool(rubs) and other, f"{key}.path[{rubs[0] if rubs else 0}].friction", message
     yield from _topic_rules("tendons", names)
 
 

@@ -232,9 +232,9 @@ class GeometryReader(ElementReader):
         if second is not None:
             other = self._friction(second, second.get("value") or second.text, f"link '{link}': <mu2>")
             if other != friction:
-                remedy = f"a material of the scene with anisotropic_friction: {{along: {friction:g}, across: {other:g}}}"
-                message = f"<mu2> differs from <mu1>, which is used in all directions; {remedy} has both"
-                self.warn(second, f"link '{link}': {message}")
+                both = f"anisotropic_friction: {{along: {friction:g}, across: {other:g}}}"
+                message = "<mu2> differs from <mu1>, which is used in all directions; a material of the scene with"
+                self.warn(second, f"link '{link}': {message} {both} has both")
         return friction
 
     def _drake_friction(self, element, link):

@@ -148,7 +148,8 @@ class SceneValues:
 
 def names_of(value: str, key: Any) -> list[str]:
     """Names by which ROS asks for a value of a key."""
-    return [f"{value}.{'.'.join(order)}" for order in (key, key[::-1])] if isinstance(key, tuple) else [f"{value}.{key}"]
+    both = (key, key[::-1]) if isinstance(key, tuple) else ((key,),)
+    return [f"{value}.{'.'.join(order)}" for order in both]
 
 
 def place_of(simulator: Any, name: str) -> tuple[str, Any]:
