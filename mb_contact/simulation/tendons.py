@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import FIRST, TENDONS_AT
-from mb_contact.core.constraints.tendon import side_of
+from mb_contact.core.constraints.tendon import side_of, spring_force
 from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons, make_tendons_handle
 from mb_contact.core.declare import allocate
 from mb_contact.core.tree.kinematics import body_poses
@@ -43,12 +43,13 @@ class TendonState(NamedTuple):
     tension: float
 
 
-def tendon_row_kinds(tendon):
-    """What the rows of a tendon do."""
+def tendon_row_kinds(tendon, flows=False):
+    """What the rows of a tendon do; in flows springs are forces."""
     grips = any(element.friction > 0.0 for element in tendon.path)
     return [
         kind for kind, acts in (
-            (TENDON_SPRING, max(tendon.stiffness, tendon.damping) > 0.0), (TENDON_LONGEST, tendon.longest is not None),
+            (TENDON_SPRING, max(tendon.stiffness, tendon.damping) > 0.0 and not flows),
+            (TENDON_LONGEST, tendon.longest is not None),
             (TENDON_SHORTEST, tendon.shortest is not None), (TENDON_RUBS, tendon.friction > 0.0),
             (TENDON_HELD, tendon.held_length is not None), (TENDON_GRIPS, grips),
         ) if acts
@@ -57,7 +58,8 @@ def tendon_row_kinds(tendon):
 
 def tendon_rows(scene):
     """(Tendon, TENDON_SPRING ...) of each row of a scene's tendons."""
-    return [(t, kind) for t, tendon in enumerate(scene.tendons) for kind in tendon_row_kinds(tendon)]
+    flows = scene.integrator != "semi_implicit_euler"
+    return [(t, kind) for t, tendon in enumerate(scene.tendons) for kind in tendon_row_kinds(tendon, flows)]
 
 
 def tendon_parts(scene):
@@ -89,7 +91,8 @@ def make_tendons(context):
     arrays.tendon_rest[:], arrays.tendon_tension[:] = numbers("rest_length"), numbers("tension")
     tendons = allocate(
         Tendons, t=len(entries), e=len(elements), r=len(rows), p=tendon_parts(scene),
-        first=starts, grip=grip, gripped=np.array(gripped, np.int64),
+        flows=np.array([scene.integrator != "semi_implicit_euler"], np.int64), first=starts, grip=grip,
+        gripped=np.array(gripped, np.int64),
         kind=np.array(kind, np.int64), body=np.array(body, np.int64), point=stacked(point, 3),
         axes=stacked(axes, 3, 3), size=stacked(size), side=stacked(side, 3), sided=sided,
         stiffness=numbers("stiffness"), damping=numbers("damping"), slack=slack, shortest=numbers("shortest", -np.inf),
@@ -141,6 +144,8 @@ def _tensions(context):
     the shape and added behind it [N]."""
     t, last = context.tendons, context.last
     pull, rub = t.tension.copy(), np.zeros(len(t.tension))
+    if t.flows[0]:
+        pull += [spring_force(t, i) for i in range(len(pull))]
     if last is not None and len(t.row_of):
         first = int(context.bilateral.info[FIRST] + context.bilateral.info[TENDONS_AT])
         impulse = context.solution.r[first : first + len(t.row_of)]

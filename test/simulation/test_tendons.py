@@ -228,6 +228,14 @@ def test_worlds_have_tensions_of_their_own():
     ((rope(), rope()), r"tendons\[1\].name: 'rope' is used twice"),
     ((rope(shortest=2.0, longest=1.0),), r"tendons\[0\].shortest: 2 m is more than the greatest length"),
     ((rope(TOP, P("ball", shape="sphere", radius=0.1)),), r"path\[1\].shape: a shape has a point before"),
+    ((rope(stiffness=1.0, slack=0.1, pulls_only=True),), r"tendons\[0\].slack: has no meaning beside pulls_only"),
+    ((rope(slack=0.1, longest=1.0),), r"tendons\[0\].slack: is that of a spring"),
+    ((rope(pulls_only=True, longest=1.0),), r"tendons\[0\].pulls_only: is that of a spring"),
+    ((rope(held_length=1.0), rope(name="b", held_length=1.1)), r"tendons\[1\].held_length: 1.1 m, and 'rope' holds"),
+    ((rope(TOP, P("ball", shape="sphere", radius=0.1, friction=0.1), P("ball"), P("ball", shape="sphere", radius=0.1,
+       friction=0.1), TOP, longest=1.0),), r"path\[3\].friction: one shape of a tendon has friction"),
+    ((rope(TOP, P("ball", shape="sphere", radius=0.1, friction=0.1), P("ball"), P(divisor=2.0), TOP, P("ball"),
+       longest=1.0),), r"path\[1\].friction: friction on a shape is that of a tendon without pulleys"),
     ((rope(held_length=2.0, longest=1.0),), r"tendons\[0\].held_length: 2.0 m is beyond the shortest or longest"),
     ((rope(TOP, P("ball"), P(divisor=2.0, position=(0.0, 0.0, 1.0)), TOP, P("ball")),), r"path\[2\].position: is that"),
     ((rope(TOP, P("ball", axis=(0.0, 1.0, 0.0))),), r"path\[1\].axis: is that of a cylinder"),
@@ -329,3 +337,23 @@ def test_a_sensor_on_what_hangs_from_a_tendon_feels_it():
     sim = world(tendons=(rope(longest=1.0),), sensors=(sensor,))
     sim.step(steps=10)
     assert sim.sensors.read("imu").linear_acceleration == pytest.approx([0.0, 0.0, G], abs=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "adaptive"])
+def test_springs_of_other_integrators_are_of_their_order(integrator):
+    """A ball on a spring, damped, pulled by 3 N: the closed form to rounding, and the energy of what it did."""
+    spring = rope(P("world"), P("ball"), stiffness=100.0, damping=2.0, rest_length=0.5, tension=3.0)
+    sim = world(ball(place=(0.6, 0.0, 0.0)), tendons=(spring,), gravity=(0.0,) * 3, integrator=integrator)
+    certificate = sim.step(steps=300).certificate
+    w, t = np.sqrt(99.0), sim.time
+    x = 0.47 + 0.13 * np.exp(-t) * (np.cos(w * t) + np.sin(w * t) / w)
+    assert sim.q[0] == pytest.approx(x, abs=1e-9)
+    assert certificate.energy_balance == pytest.approx(0.0, abs=1e-9)
+    state = sim.tendons()["rope"]
+    assert state.tension == pytest.approx(3.0 + 100.0 * (state.length - 0.5) + 2.0 * state.rate, rel=1e-12)
+
+
+@pytest.mark.parametrize("more", [{"longest": 1.0}, {"friction": 1.0}, {"held_length": 1.0}])
+def test_other_integrators_refuse_tendons_that_are_no_springs(more):
+    with pytest.raises(SceneError, match="under rk4 and adaptive tendons have springs"):
+        world(tendons=(rope(**more),), integrator="rk4")

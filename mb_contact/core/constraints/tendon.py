@@ -22,6 +22,7 @@ import numpy as np
 
 from mb_contact.core.constraints.loop import DRIFT_SPEED
 from mb_contact.core.constraints.rows import begin_row, gap_velocity, joint_row, rate_axis, row_dot
+from mb_contact.core.constraints.tendon_path import lay_tendons
 from mb_contact.core.jit import INTEGER, NOTHING, REAL, kernel, on_demand
 from mb_contact.core.tree.frames import node_row
 from mb_contact.core.tree.spatial import (
@@ -38,7 +39,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.workspace import BOX, DAMPING, EQUALITY, LIMITS, LOOPS, NO_BLOCK, UNILATERAL
+from mb_contact.core.workspace import BOX, DAMPING, EQUALITY, LIMITS, LOOPS, NO_BLOCK, UNILATERAL, WRENCHES
 from mb_contact.types import (
     RUB,
     TENDON_GRIPS,
@@ -194,10 +195,40 @@ def tendon_energy(tendons):
 
 @on_demand(NOTHING)
 def pull_tendons(tendons, tree, kin, external):
-    """Add the forces of tendons with a commanded tension to those on the bodies."""
+    """Add the forces of tendons as they were last laid to those on the bodies: commanded tensions, and where they have
+    no rows springs and dampers.
+    """
     for t in range(tendons.length.shape[0]):
-        for s in range(tendons.first_part[t], tendons.first_part[t + 1] if tendons.tension[t] != 0.0 else 0):
-            _pull_part(tendons, s, -tendons.tension[t] * tendons.weight[s], tree, kin, external)
+        force = tendons.tension[t] + (spring_force(tendons, t) if tendons.flows[0] != 0 else 0.0)
+        for s in range(tendons.first_part[t], tendons.first_part[t + 1] if force != 0.0 else 0):
+            _pull_part(tendons, s, -force * tendons.weight[s], tree, kin, external)
+
+
+@kernel
+def spring_force(tendons, t):
+    """What spring and damper of a tendon pull with at its length and rate [N]."""
+    k, d = tendons.stiffness[t], tendons.damping[t]
+    force = k * _stretch(tendons, t, tendons.length[t]) + d * tendons.rate[t]
+    if tendons.slack[t] == np.inf and (tendons.length[t] < tendons.rest[t] or force < 0.0):
+        return 0.0
+    return force
+
+
+@on_demand(NOTHING)
+def pull_in_flow(tendons, tree, q, v, kin, force):
+    """Forces of all tendons at a stage of a flow, beside those ``force`` on its bodies."""
+    lay_tendons(tendons, tree, q, v, kin)
+    pull_tendons(tendons, tree, kin, force)
+
+
+@on_demand(NOTHING)
+def tendon_powers(tendons, powers):
+    """Powers of tensions and dampers as the tendons were last laid, to those of a stage [W]."""
+    for t in range(tendons.length.shape[0]):
+        rate, tension = tendons.rate[t], tendons.tension[t]
+        loose = tendons.slack[t] == np.inf and spring_force(tendons, t) == 0.0
+        powers[WRENCHES] -= tension * rate
+        powers[DAMPING] -= 0.0 if loose else tendons.damping[t] * rate * rate
 
 
 @kernel

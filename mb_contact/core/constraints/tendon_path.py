@@ -69,6 +69,7 @@ class Tendons(NamedTuple):
     rest: Annotated[Reals, "t"]  #: length from which on the spring pulls [m]; as what follows a view of the state
     tension: Annotated[Reals, "t"]  #: commanded, positive where it shortens the tendon [N]
     gripped: Annotated[Integers, "t"]  #: the element of a shape with friction, -1 where there is none
+    flows: Annotated[Integers, 1]  #: 1 where springs are forces of a flow's stages, which have no rows
     row_of: Annotated[Integers, "r"]  #: tendon of each row, those of one side by side
     row_kind: Annotated[Integers, "r"]  #: TENDON_SPRING ... TENDON_GRIPS
     # --- filled by the kernels

@@ -44,7 +44,7 @@ from mb_contact.core.constraints.servo import (
 from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.constraints.tendon import book_tendons, pull_tendons
 from mb_contact.core.constraints.torsion_rolling import add_moments
-from mb_contact.core.handle import DT, MEASURED, TOLERANCE
+from mb_contact.core.handle import DT, EULER, MEASURED, TOLERANCE
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.solve.newton_step import attainable
@@ -143,7 +143,7 @@ def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state; the forces of pads
     and tendons.
 
-    Reads: buffers, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
+    Reads: buffers, flow, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
     """
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
@@ -155,7 +155,7 @@ def begin_step(h):
     )  # fmt: skip
     if h.pads.applied.shape[0] > 0:
         pull(h)
-    if h.tendons.length.shape[0] > 0:
+    if h.tendons.length.shape[0] > 0 and (h.tendons.flows[0] == 0 or h.flow.rule[0] == EULER):
         pull_tendons(h.tendons, h.tree, h.kin, h.work.external)
 
 
@@ -163,7 +163,7 @@ def begin_step(h):
 def find_near(h):
     """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed.
 
-    Reads: buffers, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
+    Reads: buffers, flow, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
     """
     begin_step(h)
     closed_witnesses(h.geoms, h.buffers)

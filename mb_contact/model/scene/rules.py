@@ -175,9 +175,22 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
         low = -math.inf if tendon.shortest is None else tendon.shortest
         high = math.inf if tendon.longest is None else tendon.longest
         yield low > high, f"{key}.shortest", f"{low:g} m is more than the greatest length, {high:g} m"
+        stiff = tendon.friction > 0.0 or any(element.friction > 0.0 for element in path)
+        bounded = (tendon.shortest, tendon.longest, tendon.held_length) != (None, None, None)
+        message = "under rk4 and adaptive tendons have springs, dampers and tensions; set semi_implicit_euler"
+        yield scene.integrator in ("rk4", "adaptive") and (stiff or bounded), "integrator", message
         held = tendon.held_length
         message = f"{held} m is beyond the shortest or longest length; leave one of them out"
         yield held is not None and not low <= held <= high, f"{key}.held_length", message
+        message = "has no meaning beside pulls_only, whose spring is loose below its rest length; leave one of them out"
+        yield tendon.pulls_only and tendon.slack > 0.0, f"{key}.slack", message
+        loose = "slack" if tendon.slack > 0.0 else "pulls_only" if tendon.pulls_only else ""
+        message = "is that of a spring; give the tendon a stiffness or damping, or leave it out"
+        yield bool(loose) and max(tendon.stiffness, tendon.damping) == 0.0, f"{key}.{loose}", message
+        twin = next((one for one in scene.tendons[:i] if one.path == path and one.held_length is not None), None)
+        if twin is not None and held is not None and held != twin.held_length:
+            message = f"{held:g} m, and '{twin.name}' holds the same path at {twin.held_length:g} m; leave one out"
+            yield True, f"{key}.held_length", message
         for j, element in enumerate(path):
             message = "is that of a point or a shape; add its link, or leave it out"
             yield element.link is None and any(element.position), f"{key}.path[{j}].position", message
