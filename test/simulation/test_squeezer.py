@@ -3,7 +3,7 @@
 
 """Andrews' squeezing mechanism: seven bodies in three loops, driven by a constant torque against a spring.
 
-Data and reference solution at 0.03 s are those of the test set for IVP solvers (problem "Andrews' squeezing mechanism").
+Data and reference solution at 0.03 s are those of the test set for IVP solvers.
 """
 
 import numpy as np
