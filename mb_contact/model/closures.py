@@ -272,7 +272,7 @@ def _check_driven_closures(scene, closures, names):
     """Refuse a motion of a closure that is not there or driven twice, or of what its kind does not have."""
     for i, motion in enumerate(scene.motions):
         if motion.closure is None:
-            continue
+            continue  # of a joint or a surface
         key, known = f"motions[{i}]", ", ".join(names) or "none"
         scene.refuse_if(
             names.count(motion.closure) != 1, f"{key}.closure",

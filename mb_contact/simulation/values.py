@@ -81,6 +81,8 @@ class Values:
             self._state.set_gravity(values)
             return
         array, places = self._places(name)
+        if name == "surface_speed":
+            places = {key: place for key, place in places.items() if key not in self._driven_surfaces()}
         if not places:
             raise InputError(f"the scene has nothing whose {name} can be set")
         wanted = keys_of(places if of is None else of, places, name)
@@ -128,6 +130,9 @@ class Values:
             tuple(sorted(key)) if isinstance(key, frozenset) else key: self._read(name, array, at[0])
             for key, at in places.items()
         }
+
+    def _driven_surfaces(self):
+        return [motion.surface for motion in self.scene.motions]
 
     def _read(self, name, array, place):
         if name == "gravity":

@@ -151,6 +151,11 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         message = f"'{names[i]}' is used twice; give a weld that comes on and off its own name"
         yield closure.switched and names.count(names[i]) > 1, f"loop_closures[{i}].name", message
     yield from _topic_rules("loop_closures", [x if c.switched else None for c, x in zip(scene.loop_closures, names)])
+    driven, known = [motion.surface for motion in scene.motions], [entry.name for entry in scene.moving_surfaces]
+    for i, name in enumerate(driven):
+        message = f"no moving surface is called '{name}'; surfaces: {', '.join(known) or 'none'}"
+        yield name is not None and name not in known, f"motions[{i}].surface", message
+        yield name is not None and name in driven[:i], f"motions[{i}].surface", f"'{name}' is driven twice"
     links = [entry.link for entry in scene.moving_surfaces]
     for i, link in enumerate(links):
         yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"
@@ -255,17 +260,19 @@ def _anisotropy_rules(friction: AnisotropicFriction) -> Iterator[Rule]:
 
 def _motion_rules(motion: Motion) -> Iterator[Rule]:
     """Of a prescribed motion, beside what ``model/closures.py`` finds out about its joint or closure."""
-    of_joint, times = motion.joint is not None, motion.times
-    values = {name: getattr(motion, name) for name in ("positions", "displacements", "rotations", "lengths")}
+    of_joint, of_surface, times = motion.joint is not None, motion.surface is not None, motion.times
+    values = {name: getattr(motion, name) for name in ("positions", "displacements", "rotations", "lengths", "speeds")}
     for name, entries in values.items():
-        message = f"a {'joint' if of_joint else 'loop closure'} has none; leave it out"
-        yield len(entries) > 0 and (name == "positions") != of_joint, name, message
+        what = "joint" if of_joint else "surface" if of_surface else "loop closure"
+        fits = (name == "positions") == of_joint and (name == "speeds") == of_surface
+        yield len(entries) > 0 and not fits, name, f"a {what} has none; leave it out"
         yield len(entries) not in (0, len(times)), name, f"has {len(entries)} values for {len(times)} times"
         ends = motion.periodic and len(entries) > 0 and not np.allclose(entries[0], entries[-1], rtol=0.0, atol=1e-9)
         yield ends, name, "a periodic motion ends where it starts"
     given = any(len(entries) for entries in values.values())
     yield len(times) > 0 and not given, "times", "has times, but no values to go with them"
-    yield not of_joint and not given, "", "a closure's motion needs displacements, rotations or lengths"
+    yield of_surface and not given, "speeds", "a surface's motion needs speeds"
+    yield not (of_joint or of_surface or given), "", "a closure's motion needs displacements, rotations or lengths"
     yield len(times) == 1, "times", "needs two times at least, or none for a joint that stays"
     yield bool(np.any(np.diff(times) <= 0.0)), "times", "must grow from each to the next"
 
