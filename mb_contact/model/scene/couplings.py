@@ -46,7 +46,10 @@ class Closure:
     flank_friction: float = key(
         "Coefficient of friction of the thread's flanks, under the force along its axis; of flanks that lean by an "
         "angle, divided by its cosine.", 0.0, low=0.0, example="0.12", only={"kind": ("screw",)}, beside=("radius",),
-        needs={"integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "solver": ("auto",)},
+        needs={
+            "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "solver": ("auto",),
+            "coordinates": ("joints",),
+        },
     )
     radius: float | None = key(
         "Mean radius of the thread's flanks.", None, unit="m", above=0.0, example="0.004", only={"kind": ("screw",)},
