@@ -75,7 +75,8 @@ CLOSURE_ROWS = (6, 5, 3, 1, 3, 5)
 
 # --- tendons (core/constraints/tendon_path.py, tendon.py) -------------------------------------------
 TENDON_POINT, TENDON_SPHERE, TENDON_CYLINDER, TENDON_PULLEY, TENDON_JOINT = range(5)  #: elements of a path
-TENDON_SPRING, TENDON_LONGEST, TENDON_SHORTEST, TENDON_RUBS, TENDON_HELD = range(5)  #: what a row does
+#: what a row does
+TENDON_SPRING, TENDON_LONGEST, TENDON_SHORTEST, TENDON_RUBS, TENDON_HELD, TENDON_GRIPS = range(6)
 
 WORLD = -1  #: the inertial frame, as a body index
 
@@ -262,6 +263,8 @@ class Closures(NamedTuple):
     motion: np.ndarray  #: (c, 7), of frame b in its body: angular, linear velocity in b's axes, rate of the length
     lead: np.ndarray  #: (c,), of kind screw: pitch / 2 pi [m]
     friction: np.ndarray  #: (c,), of kind screw: torque about the axis [N m]
+    grip: np.ndarray  #: (c,), of kind screw: friction torque for a force along the axis, coefficient times radius [m]
+    climb: np.ndarray  #: (c,), of kind screw: way along the axis in the way along the flanks, lead / radius^2 [1/m]
     end: np.ndarray  #: (c,), of kind screw: way along the axis at which the thread ends, inf where it does not [m]
     break_force: np.ndarray  #: (c,), of kind weld: force from which on it breaks, inf where it does not [N]
     break_torque: np.ndarray  #: (c,), the same of the moment about its frames' origin [N m]

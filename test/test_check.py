@@ -151,6 +151,12 @@ def pendulum_servo(**more):
     return {"hinge_0": mb.model.Actuator("position", **more)}
 
 
+def rope(name, *path):
+    return mb.model.Tendon(name, path, longest=1.0)
+
+
+END, TOP = mb.model.PathElement("box"), mb.model.PathElement("world", (0.0, 0.0, 1.0))
+SOFT = mb.model.Material(0.5, softness=mb.model.Softness(stiffness=100.0))
 LYING = {"hinge_0": 1.5707963}
 GROUND = mb.model.Ground(height=-10.0)
 ODD = {
@@ -171,6 +177,18 @@ ODD = {
     "bends": (arm(joints=LYING, actuators=pendulum_servo(stiffness=10.0)), "gravity bends its actuator by"),
     "too weak": (arm(joints=LYING, actuators=pendulum_servo(stiffness=1e4, effort_limit=2.0)), "above its limit 2"),
     "hull": (None, "its convex hull is up to"),
+    "tendon on one body": (
+        mb.Scene(primitives=(box(),), tendons=(rope("cord", END, mb.model.PathElement("box", (0.0, 0.0, 0.1))),)),
+        "tendon 'cord' stays on one body, its length does not change; put an end on another one",
+    ),
+    "two ropes on one path": (
+        mb.Scene(primitives=(box(),), tendons=(rope("a", END, TOP), rope("b", END, TOP))),
+        "tendons 'a' and 'b' have one path and both a longest: they share its force; leave one out",
+    ),
+    "too soft": (
+        mb.Scene(primitives=(box(material="foam"),), ground=mb.model.Ground(-0.05), materials={"foam": SOFT}),
+        "'box' sinks 24.5 mm into 'ground' under its weight, more than 0.2 of its size",
+    ),
 }  # fmt: skip
 FINE = {
     "on a table on the ground": mb.Scene(
@@ -181,6 +199,7 @@ FINE = {
     "thrown": mb.Scene(primitives=(box(velocity=mb.model.Velocity(linear=(1.0, 0.0, 0.0))),)),
     "strong servo": arm(joints=LYING, actuators=pendulum_servo(stiffness=1e4)),
     "no servo": arm(joints=LYING),
+    "on a rope": mb.Scene(primitives=(box(),), tendons=(rope("cord", END, TOP),)),
 }
 
 

@@ -29,6 +29,8 @@ from mb_contact.core.workspace import (
 )
 from mb_contact.types import Closures, Contacts, Gears, Geoms, Hinges, JointForces, Tree
 
+#: entry of FlowArrays.rule: Euler's, one step of a tableau, as many as needed, midpoint
+EULER, FIXED, ADAPTIVE, MIDPOINT = range(4)
 #: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
 #: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s], gap of
 #: which all points of a face are loaded [m]; by what tolerances in m, m/s and N are multiplied, 1 in scenes of ordinary

@@ -93,6 +93,8 @@ def build_couplings(scene, frames, tree, q0, joints, followers, flexible=()):
         motion=np.zeros((count, 7)),
         lead=np.array([(entry.pitch or 0.0) / (2.0 * np.pi) for entry in scene.loop_closures]),
         friction=np.array([entry.friction for entry in scene.loop_closures]),
+        grip=np.array([entry.flank_friction * (entry.radius or 0.0) for entry in scene.loop_closures]),
+        climb=np.array([_climb(entry) for entry in scene.loop_closures]),
         end=np.array([np.inf if entry.end is None else entry.end for entry in scene.loop_closures]),
         break_force=np.array([entry.break_force or np.inf for entry in scene.loop_closures]),
         break_torque=np.array([entry.break_torque or np.inf for entry in scene.loop_closures]),
@@ -129,7 +131,13 @@ def joined_pairs(scene, frames):
 
 def rubbing_threads(scene):
     """Entries of ``JointForces.rubbing`` for threads with friction."""
-    return np.array([-1 - c for c, closure in enumerate(scene.loop_closures) if closure.friction > 0.0], dtype=np.int64)
+    return np.array([-1 - c for c, closure in enumerate(scene.loop_closures)
+                     if max(closure.friction, closure.flank_friction) > 0.0], dtype=np.int64)  # fmt: skip
+
+
+def _climb(entry):
+    """Way along the axis for the way along the flanks of a thread with their friction, over its radius [1/m]."""
+    return entry.pitch / (2.0 * np.pi * entry.radius**2) if entry.flank_friction > 0.0 else 0.0
 
 
 # --- closures ---------------------------------------------------------------------------------
@@ -264,7 +272,7 @@ def _check_driven_closures(scene, closures, names):
     """Refuse a motion of a closure that is not there or driven twice, or of what its kind does not have."""
     for i, motion in enumerate(scene.motions):
         if motion.closure is None:
-            continue
+            continue  # of a joint or a surface
         key, known = f"motions[{i}]", ", ".join(names) or "none"
         scene.refuse_if(
             names.count(motion.closure) != 1, f"{key}.closure",

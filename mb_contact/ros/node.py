@@ -28,6 +28,7 @@ from mb_contact.ros.parameters import unknown_parameters
 from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
+from mb_contact.ros.services.values import SceneValues
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.simulator import AnySimulator
@@ -98,6 +99,7 @@ class SimulatorNode:
         self.inputs.listen()
         if not serve(self):
             self._logger.info("no simulation_interfaces here: ~/reset, ~/pause and ~/step only")
+        self._values = SceneValues(self, self._hand_over)
         node.add_on_set_parameters_callback(self._on_parameters)
         for line in unknown_parameters(node.undeclared_parameters(), DESCRIPTIONS):
             self._logger.warning(line)
@@ -108,8 +110,10 @@ class SimulatorNode:
             reason = DESCRIPTIONS[name].reason_against(name, value) if name in DESCRIPTIONS else ""
             if reason:
                 return reason
-        self._hand_over(Request(lambda: self._configure(values)))
-        return ""
+        reason = self._values.take(values)
+        if not reason:
+            self._hand_over(Request(lambda: self._configure(values)))
+        return reason
 
     def _configure(self, values):
         try:
@@ -210,6 +214,7 @@ class SimulatorNode:
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
             self._looks.look()
+            self._values.look()
 
     def _advance_or_pause(self, bounded):
         """As ``_advance``; a step that is impossible pauses the simulation, and ends one of a given duration."""
@@ -462,6 +467,7 @@ class SimulatorNode:
         self.simulator, self._step, self._effort = simulator, None, None
         self.inputs.bind(simulator)
         self.outputs.bind(simulator, anew)
+        self._values.stale = True
         self._rebuilt += 1
         if self._rebuilt % REBUILDS == 0:
             give_memory_back()

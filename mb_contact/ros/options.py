@@ -147,6 +147,11 @@ class NodeOptions:
     joint_wrench_joints: list[str] = names(
         "joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output", example="[left_wrist]"
     )
+    value_parameters: list[str] = names(
+        "values of the scene that are live parameters too, as mass.box or friction.box.ground: names of Simulator.set, "
+        "of all that have it, or of one; the service set_values has all",
+        example="[mass, gravity.box]",
+    )
     marker_scale: float = option(
         0.0, "length of a force arrow in contact_markers; 0: as the scene's size lets one see it", unit="m/N",
         live=True, low=0.0, high=1e3, example="0.01",

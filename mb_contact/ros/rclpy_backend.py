@@ -186,6 +186,10 @@ class RclpyNode(Node):
         }  # fmt: skip
         return super().set_parameters_atomically([_as_double(p) if p.name in doubles else p for p in parameter_list])
 
+    def put_parameters(self, values: Any) -> None:
+        """Change parameters (dict)."""
+        self.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+
     def resolve(self, name: str) -> Any:
         """Return the absolute name of a topic."""
         return self.resolve_topic_name(name)

@@ -384,7 +384,7 @@ class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handli
         """The mass matrix and the nonlinear effects, computed once a state."""
         derived = self._state.derived
         if "joint space" not in derived:
-            derived["joint space"] = self._monitor(()).joint_space(self.context.handle)
+            derived["joint space"] = self._monitor(()).joint_space(self.context)
         return derived["joint space"]
 
     @property

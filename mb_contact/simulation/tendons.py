@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import FIRST, TENDONS_AT
+from mb_contact.core.constraints.tendon import side_of, spring_force
 from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons, make_tendons_handle
 from mb_contact.core.declare import allocate
 from mb_contact.core.tree.kinematics import body_poses
@@ -16,6 +17,7 @@ from mb_contact.core.workspace import make_kinematics
 from mb_contact.model.model import Frame
 from mb_contact.types import (
     TENDON_CYLINDER,
+    TENDON_GRIPS,
     TENDON_HELD,
     TENDON_JOINT,
     TENDON_LONGEST,
@@ -36,34 +38,41 @@ class TendonState(NamedTuple):
 
     length: float  #: [m]
     rate: float  #: [m/s]
-    tension: float  #: of spring, damper, limits, friction, equality and actuator together, mean over the step [N]
+    #: of spring, damper, limits, friction, equality and actuator together, mean over the step [N]; of both sides of a
+    #: shape on which it has friction the mean
+    tension: float
 
 
-def tendon_row_kinds(tendon):
-    """What the rows of a tendon do."""
+def tendon_row_kinds(tendon, flows=False):
+    """What the rows of a tendon do; in flows springs are forces."""
+    grips = any(element.friction > 0.0 for element in tendon.path)
     return [
         kind for kind, acts in (
-            (TENDON_SPRING, max(tendon.stiffness, tendon.damping) > 0.0), (TENDON_LONGEST, tendon.longest is not None),
+            (TENDON_SPRING, max(tendon.stiffness, tendon.damping) > 0.0 and not flows),
+            (TENDON_LONGEST, tendon.longest is not None),
             (TENDON_SHORTEST, tendon.shortest is not None), (TENDON_RUBS, tendon.friction > 0.0),
-            (TENDON_HELD, tendon.held_length is not None),
+            (TENDON_HELD, tendon.held_length is not None), (TENDON_GRIPS, grips),
         ) if acts
     ]  # fmt: skip
 
 
 def tendon_rows(scene):
     """(Tendon, TENDON_SPRING ...) of each row of a scene's tendons."""
-    return [(t, kind) for t, tendon in enumerate(scene.tendons) for kind in tendon_row_kinds(tendon)]
+    flows = scene.integrator != "semi_implicit_euler"
+    return [(t, kind) for t, tendon in enumerate(scene.tendons) for kind in tendon_row_kinds(tendon, flows)]
 
 
 def tendon_parts(scene):
-    """Most parts that the paths of a scene's tendons have in all."""
-    return sum(1 + (element.shape is not None) for tendon in scene.tendons for element in tendon.path)
+    """Most parts that the paths of a scene's tendons have in all, those with friction on a shape twice."""
+    parts = [sum(1 + (element.shape is not None) for element in tendon.path) for tendon in scene.tendons]
+    return sum(n * (1 + (TENDON_GRIPS in tendon_row_kinds(tendon))) for n, tendon in zip(parts, scene.tendons))
 
 
 def make_tendons(context):
     """Tendons of a scene; ``rest`` and ``tension`` are views of the state."""
     scene, arrays, entries = context.scene, context.arrays, context.scene.tendons
     elements = [element for tendon in entries for element in tendon.path]
+    starts = np.cumsum([0, *(len(tendon.path) for tendon in entries)]).astype(np.int64)
     rows = tendon_rows(scene)
 
     def numbers(name, without=0.0):
@@ -76,11 +85,14 @@ def make_tendons(context):
     parts = [_element(context.world, element) for element in elements]
     kind, body, point, axes, size, side = zip(*parts) if parts else ((),) * 6
     slack = np.array([math.inf if tendon.pulls_only else tendon.slack for tendon in entries], np.float64)
+    grip = np.array([element.friction for element in elements], np.float64)
+    gripped = [int(np.flatnonzero(grip[a:b])[0]) + a if grip[a:b].any() else -1 for a, b in zip(starts, starts[1:])]
     sided = np.array([element.side is not None for element in elements], np.int64)
     arrays.tendon_rest[:], arrays.tendon_tension[:] = numbers("rest_length"), numbers("tension")
     tendons = allocate(
         Tendons, t=len(entries), e=len(elements), r=len(rows), p=tendon_parts(scene),
-        first=np.cumsum([0, *(len(tendon.path) for tendon in entries)]).astype(np.int64),
+        flows=np.array([scene.integrator != "semi_implicit_euler"], np.int64), first=starts, grip=grip,
+        gripped=np.array(gripped, np.int64),
         kind=np.array(kind, np.int64), body=np.array(body, np.int64), point=stacked(point, 3),
         axes=stacked(axes, 3, 3), size=stacked(size), side=stacked(side, 3), sided=sided,
         stiffness=numbers("stiffness"), damping=numbers("damping"), slack=slack, shortest=numbers("shortest", -np.inf),
@@ -128,14 +140,19 @@ def _across(axis):
 
 
 def _tensions(context):
-    """Forces (t,) with which tendons pulled in the last step [N]."""
+    """Forces (t,) with which tendons pulled in the last step, and (t,) which their friction on shapes took off before
+    the shape and added behind it [N]."""
     t, last = context.tendons, context.last
-    pull = t.tension.copy()
+    pull, rub = t.tension.copy(), np.zeros(len(t.tension))
+    if t.flows[0]:
+        pull += [spring_force(t, i) for i in range(len(pull))]
     if last is not None and len(t.row_of):
         first = int(context.bilateral.info[FIRST] + context.bilateral.info[TENDONS_AT])
         impulse = context.solution.r[first : first + len(t.row_of)]
-        np.add.at(pull, t.row_of, np.where(t.row_kind == TENDON_LONGEST, impulse, -impulse) / last.dt)
-    return pull
+        sign = np.select([t.row_kind == TENDON_LONGEST, t.row_kind == TENDON_GRIPS], [1.0, 0.0], -1.0)
+        np.add.at(pull, t.row_of, sign * impulse / last.dt)
+        np.add.at(rub, t.row_of, np.where(t.row_kind == TENDON_GRIPS, impulse, 0.0) / last.dt)
+    return pull, rub
 
 
 def tendon_wrenches(context):
@@ -152,9 +169,9 @@ def tendon_wrenches(context):
     kin = make_kinematics(context.n, context.N, context.make_modal())
     body_poses(context.tree, last.q, kin)
     lay_tendons(make_tendons_handle(t), context.tree, last.q, last.v, kin)
-    for i, pull in enumerate(_tensions(context)):
+    for i, (pull, rub) in enumerate(zip(*_tensions(context))):
         for s in range(int(t.first_part[i]), int(t.first_part[i + 1])):
-            force = -pull * t.weight[s] * t.direction[s]
+            force = -(pull - rub * side_of(t, i, s)) * t.weight[s] * t.direction[s]
             ends = ((t.end_a[s], t.body_a[s], t.at_a[s], force), (t.end_b[s], t.body_b[s], t.at_b[s], -force))
             for element, k, at, f in ends if t.joint[s] < 0 else ():
                 if k != WORLD:
@@ -187,5 +204,5 @@ class Pulling:
         (0.5, 9.81)
         """
         t = self.context.tendons
-        states = zip(t.length.tolist(), t.rate.tolist(), _tensions(self.context).tolist())
+        states = zip(t.length.tolist(), t.rate.tolist(), _tensions(self.context)[0].tolist())
         return dict(zip((tendon.name for tendon in self.scene.tendons), map(TendonState._make, states)))

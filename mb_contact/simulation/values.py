@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import LARGEST, as_choice, as_shape, nearest_first, shorten
 from mb_contact.errors import InputError
+from mb_contact.model.shapes.inertia import breaks_triangle_inequality
 from mb_contact.types import RIGID
 
 #: least and largest value
 RANGES = {
     "mass": (1.0 / LARGEST, LARGEST), "friction": (0.0, LARGEST), "restitution": (0.0, 1.0), "damping": (0.0, LARGEST),
     "stiffness": (1.0 / LARGEST, LARGEST), "adhesion": (0.0, 1.0), "surface_speed": (-LARGEST, LARGEST),
-    "tension": (-LARGEST, LARGEST), "rest_length": (-LARGEST, LARGEST),
+    "tension": (-LARGEST, LARGEST), "rest_length": (-LARGEST, LARGEST), "gravity": (-LARGEST, LARGEST),
+    "inertia": (-LARGEST, LARGEST),
 }  # fmt: skip
 #: value -> the scene's entries that have it, the array of the state
 PARTS = {
@@ -27,6 +29,7 @@ PARTS = {
 }  # fmt: skip
 
 PAIRS = ("friction", "restitution", "stiffness")  #: values of pairs of links
+SHAPES = {"gravity": (3,), "inertia": (6,)}  #: of what is no single number
 
 
 class Values:
@@ -46,12 +49,15 @@ class Values:
         Parameters
         ----------
         name : str
-            ``mass`` of bodies [kg], whose inertias grow with it; ``friction`` and ``restitution`` of pairs of links;
+            ``mass`` of bodies [kg], whose inertias grow with it; ``inertia`` of bodies about their centres of mass in
+            their own axes, (6,) xx, xy, xz, yy, yz, zz [kg m^2]; ``friction`` and ``restitution`` of pairs of links;
             ``stiffness`` of pairs that give way, in the unit of their softness [N/m, N/m^3; of Hertz' law N/m^1.5];
             ``damping`` of joints [N m s/rad, N s/m]; ``adhesion``, the factor from 0 to 1 on the force of suction cups
             and magnets, 0 switches them off; ``surface_speed``, the factor on the velocity of moving surfaces;
-            ``tension`` of tendons [N] and their ``rest_length`` [m]; ``gravity`` (3,) [m/s^2].
+            ``tension`` of tendons [N] and their ``rest_length`` [m]; ``gravity`` (3,) [m/s^2], of the scene where
+            ``of`` is left out, else of single bodies in its place (what it does there is work of external wrenches).
         values : array_like (of,) or float
+            With the numbers of one behind.
         of : sequence, optional
             Names of bodies, joints, pads, surfaces or tendons, pairs of names of links; all if left out.
 
@@ -71,23 +77,68 @@ class Values:
         >>> sim.surface_speeds(), sim.world.geoms.mu, sim.world.tree.mass
         ({'belt': 0.5}, array([0.2]), array([2.]))
         """
-        if as_choice(name, (*RANGES, "gravity"), "value") == "gravity":
+        if as_choice(name, RANGES, "value") == "gravity" and of is None:
             self._state.set_gravity(values)
             return
         array, places = self._places(name)
+        if name == "surface_speed":
+            places = {key: place for key, place in places.items() if key not in self._driven_surfaces()}
         if not places:
             raise InputError(f"the scene has nothing whose {name} can be set")
         wanted = keys_of(places if of is None else of, places, name)
-        numbers = as_shape(values, (len(wanted),), name)
+        numbers = as_shape(values, (len(wanted), *SHAPES.get(name, ())), name)
         low, high = RANGES[name]
         if ((numbers < low) | (numbers > high)).any():
             raise InputError(f"{name} must be from {low:g} to {high:g}, got {numbers.min():g} to {numbers.max():g}")
+        if name == "inertia":
+            _refuse_inertias(wanted, numbers)
         before = self._state.energy()
         for key, number in zip(wanted, numbers):
             self._write(name, array, places[key], number)
-            self.context.changed[name, key] = float(number)
+            self.context.changed[name, key] = number.tolist()
         self.context.sleepers.wake()
         self._state.account_for(before)
+
+    def values(self, name: str) -> dict[Any, Any]:
+        """What ``set`` changes, as it is now; of pairs of shapes of two links the first.
+
+        Parameters
+        ----------
+        name : str
+            As of ``set``.
+
+        Returns
+        -------
+        dict
+            A float, or a list of them, by names of bodies, joints, pads, surfaces or tendons or by pairs of names.
+
+        Raises
+        ------
+        InputError
+            No such value.
+
+        Examples
+        --------
+        >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), mb.model.Pose((0.0, 0.0, 0.1)), "free", 1.0)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=mb.model.Ground()))
+        >>> sim.set("gravity", [0.0, 0.0, 0.0], of=["ball"])
+        >>> sim.values("mass"), sim.values("gravity"), sim.values("friction")
+        ({'ball': 1.0}, {'ball': [0.0, 0.0, 0.0]}, {('ball', 'ground'): 0.5})
+        """
+        array, places = self._places(as_choice(name, RANGES, "value"))
+        return {
+            tuple(sorted(key)) if isinstance(key, frozenset) else key: self._read(name, array, at[0])
+            for key, at in places.items()
+        }
+
+    def _driven_surfaces(self):
+        return [motion.surface for motion in self.scene.motions]
+
+    def _read(self, name, array, place):
+        if name == "gravity":
+            return array.get(place, self.context.gravity).tolist()
+        value = array[place]
+        return value[np.triu_indices(3)].tolist() if name == "inertia" else float(value)
 
     def _places(self, name):
         """The array that has a value, and its places there by names."""
@@ -101,15 +152,21 @@ class Values:
             for i in np.flatnonzero(~np.broadcast_to(still, array.shape)):
                 found.setdefault(frozenset(self.context.pair_links[i]), []).append(int(i))
             return array, found
-        if name == "mass":
-            return world.tree.mass, {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
+        if name in ("mass", "inertia", "gravity"):
+            array = self.context.wrenches.own_gravity if name == "gravity" else getattr(world.tree, name)
+            return array, {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
         if name == "damping":
             return world.tree.damping, {joint: [int(v)] for joint, v in zip(world.joint_names, world.joint_v)}
         entries, array = PARTS[name]
         return getattr(arrays, array), {entry.name: [i] for i, entry in enumerate(getattr(self.scene, entries))}
 
     def _write(self, name, array, places, number):
-        if name == "mass":
+        if name == "gravity":
+            array[places[0]], self.context.wrenches.act = number.copy(), True
+            return
+        if name == "inertia":
+            number = _matrix(number)
+        elif name == "mass":
             inertia = _writable(self.world.tree.inertia)
             inertia[places] *= number / array[places]
         elif name == "damping":
@@ -141,12 +198,30 @@ class Values:
         return dict(zip((s.name for s in self.scene.moving_surfaces), self.context.arrays.belt_speed.tolist()))
 
 
-def set_again(simulator: Any, changed: dict[tuple[str, Any], float]) -> None:
+def set_again(simulator: Any, changed: dict[tuple[str, Any], Any]) -> None:
     """Set the values, by their names and what they are of, that another simulator was given; but for what is gone."""
     for (name, key), number in changed.items():
         if name not in PARTS:
             with suppress(InputError):
                 simulator.set(name, [number], of=[key])
+
+
+def _matrix(six):
+    """Inertia (3, 3) of its six numbers."""
+    return six[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+
+
+def _refuse_inertias(names, numbers):
+    """InputError where no body has such moments and products."""
+    for name, six in zip(names, numbers):
+        full = _matrix(six)
+        moments = np.linalg.eigvalsh(full)
+        if moments[0] <= 0.0 or breaks_triangle_inequality(full):
+            told = ", ".join(f"{moment:.3g}" for moment in moments)
+            raise InputError(
+                f"inertia of '{name}': no body has the principal moments {told} kg m^2; they must be above zero, none "
+                "above the sum of the others"
+            )
 
 
 def _writable(array):

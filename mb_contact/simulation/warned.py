@@ -14,12 +14,13 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations
-from mb_contact.types import JOINT_PRISMATIC, RIGID, SHAPE_PLANE, WORLD
+from mb_contact.types import FOUNDATION, JOINT_PRISMATIC, RIGID, SHAPE_PLANE, SHAPE_SPHERE, SPRING, WORLD
 
 LONG = 20.0  #: a body that moves and is longer is meant in millimetres, more likely [m]
 EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
 TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
 DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
+SUNK = 0.2  #: part of its least size by which a weight may press an object into what gives way
 BEND = 0.05  #: by which gravity may bend a servo [rad, m]
 
 
@@ -37,9 +38,11 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
     list of str
         What reading the files gave; overlaps at the start; robots whose ``world`` stands elsewhere; lengths like
         millimetres, angles like degrees, masses that nothing of that size has; servos that gravity bends, joints whose
-        effort limit is below what gravity asks for; objects below which there is nothing; visuals that cannot be drawn.
+        effort limit is below what gravity asks for; objects below which there is nothing; tendons of a length that does
+        not change, or that hold what others hold; contacts so soft that objects sink into them; visuals that cannot be
+        drawn.
     """
-    parts = (_overlaps, _roots, _angles, _sizes, _servos, _falling)
+    parts = (_overlaps, _roots, _angles, _sizes, _servos, _falling, _tendons, _sinking)
     return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
 
 
@@ -161,6 +164,7 @@ def _falling(scene, world):
     if not np.allclose(down, (0.0, 0.0, -1.0), atol=1e-3):
         return
     held = {end for closure in scene.loop_closures for end in (closure.link_a, closure.link_b)}
+    held |= {element.link for tendon in scene.tendons if tendon.acts or tendon.tension for element in tendon.path}
     standing = _standing(world)
     for name, body in world.objects.items():
         root = int(world.tree.root[body])
@@ -169,6 +173,43 @@ def _falling(scene, world):
         moves = world.v0[world.tree.v_start[body] : world.tree.v_start[body] + 6].any()
         if root not in standing and not links & held and not moves:
             yield f"there is nothing below '{name}': it falls for ever; a ground: {{}} catches it"
+
+
+def _tendons(scene, world):
+    """Tendons that stay on one body, and such that hold the path of another one."""
+    body = {link: frame.body for link, frame in world.frames.items()}
+    rigid = ("held_length", "longest", "shortest")
+    for i, tendon in enumerate(scene.tendons):
+        ends = {body.get(element.link, WORLD) for element in tendon.path if element.link is not None}
+        if len(ends) == 1 and not any(element.joint for element in tendon.path):
+            yield f"tendon '{tendon.name}' stays on one body, its length does not change; put an end on another one"
+        for other in scene.tendons[:i]:
+            both = [key for key in rigid if getattr(tendon, key) is not None and getattr(other, key) is not None]
+            if other.path == tendon.path and both:
+                words = f"'{other.name}' and '{tendon.name}' have one path and both a {both[0]}"
+                yield f"tendons {words}: they share its force; leave one out"
+
+
+def _sinking(scene, world):
+    """Objects that their weight presses deep into what gives way below them."""
+    g, soft = float(np.linalg.norm(world.gravity)), world.geoms.soft
+    told = set()
+    for row in np.flatnonzero((soft.law == SPRING) | (soft.law == FOUNDATION)).tolist():
+        a, b = world.geoms.pairs[row].tolist()
+        for one, other in ((a, b), (b, a)):
+            name, k = world.geometry_links[one], float(soft.stiffness[row])
+            if name not in world.objects or name in told or world.geoms.body[other] != WORLD:
+                continue
+            lower, upper = box_around(world.geoms, one, np.eye(3), np.zeros(3))
+            sizes = np.sort(upper - lower)
+            many = 1 if world.geoms.kind[one] == SHAPE_SPHERE else 4
+            hard = k * (many if soft.law[row] == SPRING else float(sizes[1] * sizes[2]))
+            depth = float(world.tree.mass[world.objects[name]]) * g / hard
+            if depth > SUNK * sizes[0]:
+                told.add(name)
+                on = world.geometry_links[other]
+                yield (f"'{name}' sinks {1000.0 * depth:.3g} mm into '{on}' under its weight, more than {SUNK:g} of "
+                       f"its size; {100.0 * k * depth / sizes[0]:.2g} in the place of {k:.2g} leaves 0.01")  # fmt: skip
 
 
 def _standing(world) -> set[int]:

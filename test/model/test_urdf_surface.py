@@ -79,9 +79,43 @@ def test_doubtful_friction_warns(text, warning):
     assert any(re.search(warning, text) for text in load_urdf(text).warnings)
 
 
+def of_gazebo(inside, reference="reference='base'"):
+    return robot(link("base") + f"\n<gazebo {reference}>{inside}</gazebo>")
+
+
+@pytest.mark.parametrize(
+    ("inside", "warning"),
+    [
+        ("<gravity>0</gravity>", r":3: <gravity>: link 'base' has no weight in Gazebo.*sim.set\('gravity'"),
+        ("<gravity value='true'/>", None),
+        ("<turnGravityOff>True</turnGravityOff>", r"<turnGravityOff>: link 'base' has no weight .*of=\['base'\]"),
+        ("<turnGravityOff>false</turnGravityOff>", None),
+        ("<static>true</static>", "<static>: link 'base' is static in Gazebo, and moves here; make its joints fixed"),
+        ("<mu1>0.1</mu1><fdir1 value='1 0 0'/>", r"<fdir1> .*{along: 0.1, across: ..., direction: \[1, 0, 0\]}"),
+        ("<fdir1>0 0 0</fdir1>", None),
+        ("<kp>1000000.0</kp><kd>100.0</kd>", "<kp> is passed over, .*{stiffness: 1e.06, damping: 0.0001} gives way"),
+        ("<kp value='1e12'/><kd value='1'/>", None),
+        ("<kd>1.0</kd>", "<kd> is passed over, as contacts are rigid; a material of the scene with softness"),
+    ],
+)
+def test_what_gazebo_alone_would_do_is_named_with_a_remedy(inside, warning):
+    import re
+
+    told = load_urdf(of_gazebo(inside)).warnings
+    assert len(told) == (warning is not None) and all(re.search(warning, text) for text in told), told
+
+
+def test_a_static_robot_is_named():
+    assert "the robot is static in Gazebo" in load_urdf(of_gazebo("<static>1</static>", "")).warnings[0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (of_gazebo("<gravity>down</gravity>"), ":3: <gravity> must be true or false, got 'down'"),
+        (of_gazebo("<fdir1>1 0</fdir1>"), ":3: link 'base': <fdir1> must have 3 numbers, got '1 0'"),
+        (of_gazebo("<kp>-5</kp>"), ":3: link 'base': <kp> and <kd> must be at least zero, got -5 and 0"),
+        (of_gazebo("<kp>stiff</kp>"), ":3: link 'base': <kp> must have 1 number, got 'stiff'"),
         (one_ball(drake=-1), ":2: link 'base': <drake:mu_dynamic> is -1; a friction coefficient is at least 0"),
         (one_ball(gazebo="slippery"), ":3: link 'base': <mu1> must be a number, got 'slippery'"),
         (one_ball(bullet="nan"), ":2: link 'base': <lateral_friction> is nan"),

@@ -132,6 +132,7 @@ SERVICES = (
     Service("/cell/sim/step", "std_srvs/srv/Trigger"),
     *(Service(f"/cell/sensors/{name}/tare", "std_srvs/srv/Trigger") for name in ("wrist", "press", "pad")),
     Service("/cell/adhesion/cup/switch", "std_srvs/srv/SetBool"),
+    Service("/cell/set_values", "rcl_interfaces/srv/SetParameters"),
     Service("/cell/attachments/grip/hold", "std_srvs/srv/SetBool"),
     *(Service(f"/cell/{_words(name)}", f"simulation_interfaces/srv/{name}") for name in _SIMULATION),
     *(Service(f"/cell/sim/{_words(name)}", f"rcl_interfaces/srv/{name}") for name in _PARAMETERS),
@@ -168,6 +169,13 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     "external_wrench_duration": (0.1, True),
     "external_wrench_limit": (1e4, True),
     "joint_wrench_joints": (["sensor"], False),
+    "value_parameters": (["mass", "damping.elbow", "gravity.box", "friction.box.ground"], False),
+    "mass.box": (2.0, True),
+    "mass.upper": (1.0, True),
+    "mass.lower": (2.0, True),
+    "damping.elbow": (0.25, True),  # the robot has none
+    "gravity.box": ([0.0, 0.0, -9.81], True),
+    "friction.box.ground": (0.5, True),
     "marker_scale": (0.0, True),
     "marker_cones": (True, True),
     "resource_roots": ([""], False),
@@ -180,6 +188,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
 
 ARGUMENTS = (
     "--namespace cell --name sim --ros-args -p joint_wrench_joints:=[sensor] -p link_tf:=true -p marker_cones:=true "
+    "-p value_parameters:=[mass,damping.elbow,gravity.box,friction.box.ground] -p damping.elbow:=0.25 "
     "-p qos_overrides./cell/certificate.publisher.depth:=12"
 ).split()  # fmt: skip
 

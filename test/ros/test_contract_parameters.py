@@ -17,7 +17,7 @@ from mb_contact.ros.embedded.parts import Clock, Timer
 from mb_contact.ros.qos import QoS
 from paths import ROOT
 from ros.asking import ask, endpoints, get_parameter, newest, parameters, set_parameters
-from ros.support import COMPILING, SET_BOOL, TIMEOUT, Session
+from ros.support import COMPILING, SET_BOOL, TIMEOUT, Session, wait_until
 
 
 def test_parameters_are_those_of_the_table(cell):
@@ -91,6 +91,34 @@ def test_parameters_act_at_once_and_together(cell):
             break
     assert abs(factors[-1] - 0.25) < 0.03, (first, factors)
     assert set_parameters(peer, real_time_factor=1.0)[0].successful
+
+
+def weight_of_the_box(peer):
+    for contact in newest(peer, "/cell/contacts").contacts:
+        if {contact.collision1.name, contact.collision2.name} == {"box", "ground"}:
+            return sum(abs(wrench.body_1_wrench.force.z) for wrench in contact.wrenches)
+
+
+def test_values_of_the_scene_are_set_by_the_service_and_by_parameters(cell):
+    peer, _ = cell
+    assert get_parameter(peer, "damping.elbow") == 0.25  # as the command line has it
+    asked = {"mass.box": 3.0, "friction.ground.box": 0.4, "gravity.box": [0.0, 0.0, -5.0], "mass.nothing": 1.0,
+             "colour": 2.0, "mass.upper": "heavy", "mass.lower": -1.0}  # fmt: skip
+    kind = "rcl_interfaces/srv/SetParameters"
+    results = peer.call("/cell/set_values", kind, parameters=parameters(**asked)).results
+    assert [result.successful for result in results] == [True, True, True, False, False, False, False]
+    words = "there is no 'nothing' with a mass", "'colour'", "must be a number", "mass must be from"
+    for word, result in zip(words, results[3:]):
+        assert word in result.reason
+    wait_until(lambda: get_parameter(peer, "mass.box") == 3.0, "a parameter that follows")
+    assert list(get_parameter(peer, "gravity.box")) == [0.0, 0.0, -5.0]
+    assert get_parameter(peer, "friction.box.ground") == 0.4
+    wait_until(lambda: abs(weight_of_the_box(peer) - 15.0) < 0.02, "the weight of 3 kg")
+    again = parameters(**{"mass.box": 2, "gravity.box": [0.0, 0.0, -9.81], "friction.box.ground": 0.5})
+    assert ask(peer, "SetParametersAtomically", parameters=again).result.successful
+    wait_until(lambda: abs(weight_of_the_box(peer) - 2.0 * 9.81) < 0.02, "the weight of 2 kg")
+    (bad,) = set_parameters(peer, **{"mass.box": -1.0})
+    assert not bad.successful and get_parameter(peer, "mass.box") == 2.0
 
 
 # --- how it is set up -----------------------------------------------------------------------------------

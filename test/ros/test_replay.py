@@ -19,7 +19,9 @@ from mb_contact.ros import QoS
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
 from mb_contact.ros.interventions import decode, do_again
 from mb_contact.ros.replay import Recording, _Player, read_recording, replay
+from mb_contact.ros.services.values import SET
 from mb_contact.simulation.simulator import Simulator
+from ros.asking import parameters
 from ros.fake_simulator import FakeSimulator
 from ros.support import Session
 
@@ -135,6 +137,9 @@ def test_pushes_spawned_entities_and_set_states_are_replayed(tmp_path):
         commands = peer.publisher("joint_commands")
         for _ in range(2):
             pushes.publish(push)
+            inertia = [0.02, 0.0, 0.0, 0.02, 0.0, 0.03]
+            asked = parameters(**{"mass.box": 1.7, "gravity.box": [0.1, 0.0, -4.0], "inertia.box": inertia})
+            assert peer.call("set_values", SET, parameters=asked).results[2].successful
             call("spawn_entity", name="arm", resource_string=HINGE, initial_pose=pose)
             peer.send_until(
                 commands, peer.joint_command(["arm_swing"], [1.7]), lambda: 1.7 in list(states[-1].effort)
@@ -152,10 +157,12 @@ def test_pushes_spawned_entities_and_set_states_are_replayed(tmp_path):
         assert node.wait() == 0, node.output()
     recording = read_recording(path)
     kinds = [kind for _, kind, _ in recording.events]
-    assert (kinds.count("spawn"), kinds.count("delete"), kinds.count("set")) == (4, 4, 2) and kinds.count("push") >= 3
+    assert [kinds.count(kind) for kind in ("spawn", "delete", "set", "value")] == [4, 4, 2, 6]
+    assert kinds.count("push") >= 3
     result = replay(Simulator(find_resource(SCENE)), recording)
     assert result.compared > 300 and result.equal == result.compared, result.text()
-    without = dataclasses.replace(recording, events=[e for e in recording.events if e[1] not in ("push", "set")])
+    left_out = ("push", "set", "value")
+    without = dataclasses.replace(recording, events=[e for e in recording.events if e[1] not in left_out])
     assert box_of(recording) != box_of(without)  # the joints do not show what the box does
 
 

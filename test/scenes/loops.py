@@ -95,7 +95,7 @@ class ClosedForest:
             body_b=np.array([part[2] for part in parts], np.int64), p_a=np.array(frames[1]).reshape(c, 3),
             p_b=np.array(frames[3]).reshape(c, 3), R_a=np.array(frames[0]).reshape(c, 3, 3),
             R_b=np.array(frames[2]).reshape(c, 3, 3), length=np.array(length), motion=np.zeros((c, 7)),
-            lead=np.zeros(c), friction=np.zeros(c), end=np.full(c, np.inf),
+            lead=np.zeros(c), friction=np.zeros(c), grip=np.zeros(c), climb=np.zeros(c), end=np.full(c, np.inf),
             break_force=np.full(c, np.inf), break_torque=np.full(c, np.inf), released=np.zeros(c, np.int64),
         ), np.arange(c))  # fmt: skip
 

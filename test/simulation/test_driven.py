@@ -290,7 +290,7 @@ FOUR = four_bar("axis", 0.5, 0.0)
 
 
 @pytest.mark.parametrize("motion, message", [
-    ({"joint": "crank_joint", "closure": "c"}, "has both joint and closure; keep one of them"),
+    ({"joint": "crank_joint", "closure": "c"}, "has joint and closure; keep one of them"),
     ({"joint": "knee"}, "no joint is called 'knee'"),
     ({"closure": "grip", "displacements": ((0, 0, 0), (0, 0, 1)), "times": (0, 1)}, "no loop closure, or more"),
     ({"joint": "crank_joint", "times": (0.0, 1.0)}, "no values to go with them"),

@@ -223,6 +223,28 @@ def test_a_box_on_a_belt_goes_as_friction_says():
     assert sim.v[3] == pytest.approx(0.1, abs=1e-12)
 
 
+@pytest.mark.parametrize("interpolation, speed", [("cubic", lambda t: 6.0 * t**2 - 4.0 * t**3),
+                                                  ("linear", lambda t: 2.0 * t)])  # fmt: skip
+def test_a_belt_goes_as_its_motion_says(interpolation, speed):
+    """What sticks to it has its speed at the end of every step, and its way."""
+    rise = m.Motion(surface="belt", times=(0.0, 1.0), speeds=(0.0, 2.0), interpolation=interpolation)
+    sim = on_belt(motions=(rise,))
+    assert sim.surface_speeds() == {"belt": 0.0}
+    for time in (0.25, 0.75, 1.5):
+        sim.step(steps=round((time - sim.time) * 1e3))
+        assert sim.surface_speeds()["belt"] == pytest.approx(speed(min(time, 1.0)), rel=1e-12)
+        assert sim.v[3] == pytest.approx(0.1 * speed(min(time, 1.0)), rel=1e-9)
+    assert sim.q[0] == pytest.approx(0.1 * (1.0 + 2.0 * 0.5), abs=2e-4)  # Euler's steps count the speed of their end
+    saved = sim.save()
+    sim.step(steps=5)
+    end = sim.q.tobytes()
+    sim.restore(saved)
+    sim.step(steps=5)
+    assert sim.q.tobytes() == end
+    with pytest.raises(InputError, match="nothing whose surface_speed can be set"):
+        sim.set("surface_speed", 1.0)
+
+
 def test_a_belt_does_the_work_of_the_box_and_of_friction():
     sim, belt, friction = on_belt(), 0.0, 0.0
     for _ in range(50):
@@ -495,6 +517,10 @@ def test_friction_keeps_its_direction_in_a_third_frame():
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0),), "integrator": "midpoint"}, "integrator"),
     ({"moving_surfaces": (m.MovingSurface("belt", "rail"),), "models": (m.SceneModel(GANTRY),)}, "has no shape"),
     ({"moving_surfaces": (BELT,), "integrator": "rk4"}, "integrator"),
+    ({"motions": (m.Motion(surface="belt", times=(0.0, 1.0), speeds=(0.0, 1.0)),)}, "no moving surface is called"),
+    ({"moving_surfaces": (BELT,), "motions": (m.Motion(surface="belt"),)}, "a surface's motion needs speeds"),
+    ({"moving_surfaces": (BELT,), "motions": (m.Motion(surface="belt", times=(0.0, 1.0), positions=(0.0, 1.0)),)},
+     "a surface has none"),
 ])  # fmt: skip
 def test_scenes_that_cannot_be_are_refused(broken, match):
     with pytest.raises(SceneError, match=match):

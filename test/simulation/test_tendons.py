@@ -228,6 +228,14 @@ def test_worlds_have_tensions_of_their_own():
     ((rope(), rope()), r"tendons\[1\].name: 'rope' is used twice"),
     ((rope(shortest=2.0, longest=1.0),), r"tendons\[0\].shortest: 2 m is more than the greatest length"),
     ((rope(TOP, P("ball", shape="sphere", radius=0.1)),), r"path\[1\].shape: a shape has a point before"),
+    ((rope(stiffness=1.0, slack=0.1, pulls_only=True),), r"tendons\[0\].slack: has no meaning beside pulls_only"),
+    ((rope(slack=0.1, longest=1.0),), r"tendons\[0\].slack: is that of a spring"),
+    ((rope(pulls_only=True, longest=1.0),), r"tendons\[0\].pulls_only: is that of a spring"),
+    ((rope(held_length=1.0), rope(name="b", held_length=1.1)), r"tendons\[1\].held_length: 1.1 m, and 'rope' holds"),
+    ((rope(TOP, P("ball", shape="sphere", radius=0.1, friction=0.1), P("ball"), P("ball", shape="sphere", radius=0.1,
+       friction=0.1), TOP, longest=1.0),), r"path\[3\].friction: one shape of a tendon has friction"),
+    ((rope(TOP, P("ball", shape="sphere", radius=0.1, friction=0.1), P("ball"), P(divisor=2.0), TOP, P("ball"),
+       longest=1.0),), r"path\[1\].friction: friction on a shape is that of a tendon without pulleys"),
     ((rope(held_length=2.0, longest=1.0),), r"tendons\[0\].held_length: 2.0 m is beyond the shortest or longest"),
     ((rope(TOP, P("ball"), P(divisor=2.0, position=(0.0, 0.0, 1.0)), TOP, P("ball")),), r"path\[2\].position: is that"),
     ((rope(TOP, P("ball", axis=(0.0, 1.0, 0.0))),), r"path\[1\].axis: is that of a cylinder"),
@@ -264,3 +272,88 @@ def test_a_bungee_comes_to_rest_and_never_pushes():
                                                            pulls_only=True),))  # fmt: skip
     assert min(sim.step() and sim.tendons()["rope"].tension for _ in range(3000)) == 0.0
     assert sim.tendons()["rope"].length == pytest.approx(0.5 + G / 400.0, abs=1e-6)
+
+
+# --- friction on a shape -----------------------------------------------------------------------------
+def over_a_drum(ratio, mu, link="world", **more):
+    """Two balls on a rope that goes half around a drum of 0.2 m above them."""
+    axis, side = ((0.0, 1.0, 0.0), (0.0, 0.0, 0.25)) if link == "world" else ((0.0, 0.0, 1.0), (0.0, 0.25, 0.0))
+    drum = P(link, shape="cylinder", radius=0.2, axis=axis, side=side, friction=mu)
+    balls = ball("one", (-0.2, 0.0, -1.0)), ball("two", (0.2, 0.0, -1.0), ratio)
+    return (*more.pop("bodies", ()), *balls), (rope(P("one"), drum, P("two"), longest=2.0 + 0.2 * np.pi),), more
+
+
+@pytest.mark.parametrize("share", [0.999, 1.001, 1.5])
+@pytest.mark.parametrize("heavy_first", [False, True])
+def test_a_capstan_holds_up_to_e_to_the_mu_theta(share, heavy_first):
+    """m_2 / m_1 = e^(mu pi) is held; beyond it slides with T_2 = T_1 e^(mu pi)."""
+    k = np.exp(0.3 * np.pi)
+    ratio = 1.0 / (share * k) if heavy_first else share * k
+    bodies, tendons, more = over_a_drum(ratio, 0.3)
+    sim = world(*bodies, tendons=tendons, **more)
+    certificate = sim.step(steps=100).certificate
+    k = 1.0 / k if heavy_first else k
+    a = G * (ratio - k) / (ratio + k) if share > 1.0 else 0.0
+    assert -sim.v[11] / sim.time == pytest.approx(a, rel=1e-9, abs=1e-12) and sim.v[5] == pytest.approx(-sim.v[11])
+    assert certificate.residual < 1e-12 and abs(certificate.energy_balance) < 5e-3
+    one, two = (G + sim.v[i] / sim.time for i in (5, 11))
+    assert sim.tendons()["rope"].tension == pytest.approx(0.5 * (one + ratio * two), rel=1e-9)
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.5])
+def test_a_rope_drives_a_drum_by_friction_or_slips_on_it(mu):
+    """Without slip a = g (m_2 - m_1) / (m_1 + m_2 + I / r^2); slipping T_2 = T_1 e^(mu pi) alone counts."""
+    drum = m.Primitive("drum", "cylinder", (0.4, 0.1), m.Pose((0.0, 0.0, 0.0), (np.pi / 2.0, 0.0, 0.0)), "free", 2.0)
+    bodies, tendons, _ = over_a_drum(2.0, mu, "drum", bodies=(drum,))
+    sim = world(*bodies, tendons=tendons, loop_closures=(m.Closure("axis", "drum", "world", m.Pose(), name="shaft"),))
+    certificate = sim.step(steps=100).certificate
+    inertia, k = sim.world.tree.inertia[0][2, 2], np.exp(mu * np.pi)
+    a, slips = G / (3.0 + inertia / 0.04), G * (2.0 - k) / (2.0 + k)
+    one, two = G + sim.v[11] / sim.time, 2.0 * (G + sim.v[17] / sim.time)  # tensions
+    assert sim.v[11] / sim.time == pytest.approx(a if mu > 0.1 else slips, rel=1e-9)
+    assert sim.v[1] / sim.time == pytest.approx(0.2 * (two - one) / inertia, rel=1e-9)
+    assert abs(0.2 * sim.v[1] - sim.v[11]) < 1e-12 or mu < 0.1
+    assert sim.joint_wrench("shaft")[3:] @ sim.joint_wrench("shaft")[3:] == pytest.approx((2.0 * G + one + two) ** 2)
+    assert certificate.residual < 1e-12
+
+
+def test_worlds_and_a_restored_state_have_the_friction_of_the_simulator():
+    bodies, tendons, _ = over_a_drum(4.0, 0.3)
+    scene = mb.Scene(primitives=bodies, tendons=tendons)
+    sim, worlds = mb.Simulator(scene), mb.Worlds(scene, 1)
+    sim.step(steps=5)
+    saved = sim.save()
+    sim.step(steps=15)
+    end = sim.q.tobytes()
+    worlds.step(steps=20)
+    assert worlds.q[0].tobytes() == end
+    sim.restore(saved)
+    sim.step(steps=15)
+    assert sim.q.tobytes() == end
+
+
+def test_a_sensor_on_what_hangs_from_a_tendon_feels_it():
+    sensor = m.Sensor("imu", "imu", "ball")
+    sim = world(tendons=(rope(longest=1.0),), sensors=(sensor,))
+    sim.step(steps=10)
+    assert sim.sensors.read("imu").linear_acceleration == pytest.approx([0.0, 0.0, G], abs=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "adaptive"])
+def test_springs_of_other_integrators_are_of_their_order(integrator):
+    """A ball on a spring, damped, pulled by 3 N: the closed form to rounding, and the energy of what it did."""
+    spring = rope(P("world"), P("ball"), stiffness=100.0, damping=2.0, rest_length=0.5, tension=3.0)
+    sim = world(ball(place=(0.6, 0.0, 0.0)), tendons=(spring,), gravity=(0.0,) * 3, integrator=integrator)
+    certificate = sim.step(steps=300).certificate
+    w, t = np.sqrt(99.0), sim.time
+    x = 0.47 + 0.13 * np.exp(-t) * (np.cos(w * t) + np.sin(w * t) / w)
+    assert sim.q[0] == pytest.approx(x, abs=1e-9)
+    assert certificate.energy_balance == pytest.approx(0.0, abs=1e-9)
+    state = sim.tendons()["rope"]
+    assert state.tension == pytest.approx(3.0 + 100.0 * (state.length - 0.5) + 2.0 * state.rate, rel=1e-12)
+
+
+@pytest.mark.parametrize("more", [{"longest": 1.0}, {"friction": 1.0}, {"held_length": 1.0}])
+def test_other_integrators_refuse_tendons_that_are_no_springs(more):
+    with pytest.raises(SceneError, match="under rk4 and adaptive tendons have springs"):
+        world(tendons=(rope(**more),), integrator="rk4")

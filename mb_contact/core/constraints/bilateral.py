@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows, thread_row
 from mb_contact.core.constraints.rows import joint_row
 from mb_contact.core.constraints.tendon import tendon_rows
@@ -24,6 +25,8 @@ HINGES = 3  # of them, the last ones of a world in body coordinates, which has n
 TENDONS_AT = 4  # where among them rows of tendons begin, and how many these are
 TENDONS = 5
 PARTNERS = 6  # partner rows behind all rows: of gears, then of tendons
+LOADS = 7  # whether friction of some row grows with the impulses of others
+ROUNDS = 8  # how often the problem of the step has been solved with bounds of such friction
 VELOCITY = 0  # entries of BilateralWork.residuals: worst scaled residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
 SPEED = 2  # worst velocity residual [m/s, rad/s]
@@ -34,9 +37,12 @@ class BilateralWork(NamedTuple):
 
     ratio: Annotated[Reals, "m"]  #: minus the weight of partner rows: of a gear its ratio
     terms: Annotated[Integers, "m", 2]  #: partner rows of each row of a tendon: the first, and that behind the last
+    load: Annotated[Integers, "m", 2]  #: rows that press where friction grows with their impulses: first, and behind
+    share: Annotated[Reals, "m"]  #: of that friction for their sum; 0 of all other rows
+    most: Annotated[Reals, "m", 4]  #: its bound, that of the round before and what was asked then; what presses anyway
     V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
     residuals: Annotated[Reals, 3]
-    info: Annotated[Integers, 7]
+    info: Annotated[Integers, 9]
 
 
 def make_bilateral_work(n, m):
@@ -51,6 +57,9 @@ def bilateral_rows(tree, kin, q, closures, tendons, rubbing, gears, dt, rate, fi
     A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error; laws of tendons: ``tendon_laws``.
     """
     row = first
+    if bil.info[LOADS] != 0:
+        fill(bil.share.shape[0], bil.share, 0.0)
+        bil.info[LOADS] = 0
     if closures.kind.shape[0] > 0:
         velocity_products(tree, kin, loop.alpha)
         row = closure_rows(closures, kin, dt, rate, first, rows, loop)

@@ -15,7 +15,20 @@ import numpy as np
 from mb_contact.core.constraints.rows import begin_row, row_dot
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.closures import angular_pair, closure_geometry, place_frames
-from mb_contact.core.tree.spatial import between, body_vector, matrix, vector_dot
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    body_point,
+    body_vector,
+    matrix,
+    put_spatial,
+    spatial,
+    spatial_sum,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_SCREW, CLOSURE_WELD
 
 DRIFT_SPEED = 1.0  # [m/s, rad/s] fastest correction of a closure error
@@ -48,7 +61,11 @@ def _finish(r, a, b, dt, rate, error, alpha, rows):
 
 @kernel
 def thread_row(closures, i, kin, rows, row):
-    """The rate of a screw's turn, z_b . (omega_a - omega_b), as a row without offset: friction of its thread."""
+    """The rate of a screw's turn, z_b . (omega_a - omega_b), as a row without offset: friction of its thread.
+
+    Friction that grows with the load acts along the flanks: the row is their slip over the radius, the turn and
+    lead / radius^2 times the way along the axis.
+    """
     a = closures.body_a[i]
     b = closures.body_b[i]
     R = matrix(closures.R_b, i)
@@ -56,6 +73,20 @@ def thread_row(closures, i, kin, rows, row):
     angular_pair(row, z, rows)
     begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
+    if closures.climb[i] != 0.0:
+        x = body_point(kin.R, kin.p, a, vector(closures.p_a, i))
+        if a >= 0:
+            _add_force(kin.p, a, x, closures.climb[i], z, rows.on_a, row)
+        if b >= 0:
+            _add_force(kin.p, b, x, -closures.climb[i], z, rows.on_b, row)
+
+
+@kernel
+def _add_force(origin, k, x, size, d, on, row):
+    """A force of a size along d at x, of body k, beside what stands in the row."""
+    f = vector_sum(ZERO, size, d)
+    moment = vector_product(vector_sum(x, -1.0, vector(origin, k)), f)
+    put_spatial(on, row, spatial_sum(spatial(on, row), 1.0, moment + f))
 
 
 @kernel

@@ -9,16 +9,20 @@ With u the rate of L in the row and g = dJ/dt v its velocity product, L ends at 
                  u + r / (dt (dt k + d)) + (k (L - L_0 + dt^2 g / 2) + d dt g) / (dt k + d) = 0,
     limit        (L_max - L) / dt - u - dt g / 2 >= 0, r >= 0, one of them zero; the shortest length likewise,
     friction     |r| <= f dt against u,
+    on a shape   |r| <= tanh(mu theta / 2) T dt against the slip, the rates of both sides' lengths subtracted,
     held         u + dt g / 2 + rate (L - L_held) / dt = 0:
 
 a soft equality, unilateral rows, a box and an equality of the one contact problem.  Each is the row of the first part
-of the path with those of the other parts as its partners (``gear.py``), which all rows of a tendon share.
+of the path with those of the other parts as its partners (``gear.py``), which all rows of a tendon share, but for
+friction on a shape: its T is the mean of both sides' tensions, so that their quotient is at most e^(mu theta), the
+capstan's law, with theta the angle by which the path turns on the shape.
 """
 
 import numpy as np
 
 from mb_contact.core.constraints.loop import DRIFT_SPEED
 from mb_contact.core.constraints.rows import begin_row, gap_velocity, joint_row, rate_axis, row_dot
+from mb_contact.core.constraints.tendon_path import lay_tendons
 from mb_contact.core.jit import INTEGER, NOTHING, REAL, kernel, on_demand
 from mb_contact.core.tree.frames import node_row
 from mb_contact.core.tree.spatial import (
@@ -35,8 +39,16 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.workspace import BOX, DAMPING, EQUALITY, LIMITS, LOOPS, NO_BLOCK, UNILATERAL
-from mb_contact.types import RUB, TENDON_HELD, TENDON_LONGEST, TENDON_RUBS, TENDON_SHORTEST, TENDON_SPRING
+from mb_contact.core.workspace import BOX, DAMPING, EQUALITY, LIMITS, LOOPS, NO_BLOCK, UNILATERAL, WRENCHES
+from mb_contact.types import (
+    RUB,
+    TENDON_GRIPS,
+    TENDON_HELD,
+    TENDON_LONGEST,
+    TENDON_RUBS,
+    TENDON_SHORTEST,
+    TENDON_SPRING,
+)
 
 
 @on_demand(INTEGER)
@@ -55,6 +67,16 @@ def tendon_rows(tendons, tree, kin, alpha, row, partners, rows, ratio, terms):
             for s in range(first + 1, last):
                 tendons.bend[t] += _part_row(tendons, s, 1.0, tree, kin, alpha, rows, end)
                 end += 1
+        if tendons.row_kind[i] == TENDON_GRIPS:
+            begin_row(rows, r, -1, -1)
+            terms[i, 0], ratio[i] = end, -1.0
+            if tendons.turned[t] > 0.0:
+                _part_row(tendons, first, side_of(tendons, t, first), tree, kin, alpha, rows, r)
+                for s in range(first + 1, last):
+                    _part_row(tendons, s, side_of(tendons, t, s), tree, kin, alpha, rows, end)
+                    end += 1
+            rows.law[r], rows.offset[r], terms[i, 1] = NO_BLOCK, 0.0, end
+            continue
         sign = -1.0 if tendons.row_kind[i] == TENDON_LONGEST else 1.0
         if last > first:
             bend = _part_row(tendons, first, sign, tree, kin, alpha, rows, r)
@@ -65,6 +87,12 @@ def tendon_rows(tendons, tree, kin, alpha, row, partners, rows, ratio, terms):
         rows.law[r], rows.offset[r] = NO_BLOCK, 0.0
         terms[i, 0], terms[i, 1], ratio[i] = start, end, -sign
     return end - partners
+
+
+@kernel
+def side_of(tendons, t, s):
+    """1 of a part before the shape on which tendon t has friction, -1 of one behind."""
+    return 1.0 if tendons.end_b[s] <= tendons.gripped[t] else -1.0
 
 
 @kernel
@@ -122,6 +150,8 @@ def tendon_laws(tendons, dt, rate, first, u, rows, error):
             rows.offset[row] = gap_velocity(L - tendons.shortest[t], dt, rate, DRIFT_SPEED, 1.0) + half
         elif kind == TENDON_RUBS:
             rows.law[row], rows.mu[row] = BOX, tendons.friction[t] * dt
+        elif kind == TENDON_GRIPS and tendons.turned[t] > 0.0:
+            rows.law[row], rows.mu[row] = BOX, 0.0  # its load: joint_friction.py
         elif kind == TENDON_HELD:
             error[i] = L - tendons.held[t]
             rows.law[row] = EQUALITY
@@ -165,10 +195,40 @@ def tendon_energy(tendons):
 
 @on_demand(NOTHING)
 def pull_tendons(tendons, tree, kin, external):
-    """Add the forces of tendons with a commanded tension to those on the bodies."""
+    """Add the forces of tendons as they were last laid to those on the bodies: commanded tensions, and where they have
+    no rows springs and dampers.
+    """
     for t in range(tendons.length.shape[0]):
-        for s in range(tendons.first_part[t], tendons.first_part[t + 1] if tendons.tension[t] != 0.0 else 0):
-            _pull_part(tendons, s, -tendons.tension[t] * tendons.weight[s], tree, kin, external)
+        force = tendons.tension[t] + (spring_force(tendons, t) if tendons.flows[0] != 0 else 0.0)
+        for s in range(tendons.first_part[t], tendons.first_part[t + 1] if force != 0.0 else 0):
+            _pull_part(tendons, s, -force * tendons.weight[s], tree, kin, external)
+
+
+@kernel
+def spring_force(tendons, t):
+    """What spring and damper of a tendon pull with at its length and rate [N]."""
+    k, d = tendons.stiffness[t], tendons.damping[t]
+    force = k * _stretch(tendons, t, tendons.length[t]) + d * tendons.rate[t]
+    if tendons.slack[t] == np.inf and (tendons.length[t] < tendons.rest[t] or force < 0.0):
+        return 0.0
+    return force
+
+
+@on_demand(NOTHING)
+def pull_in_flow(tendons, tree, q, v, kin, force):
+    """Forces of all tendons at a stage of a flow, beside those ``force`` on its bodies."""
+    lay_tendons(tendons, tree, q, v, kin)
+    pull_tendons(tendons, tree, kin, force)
+
+
+@on_demand(NOTHING)
+def tendon_powers(tendons, powers):
+    """Powers of tensions and dampers as the tendons were last laid, to those of a stage [W]."""
+    for t in range(tendons.length.shape[0]):
+        rate, tension = tendons.rate[t], tendons.tension[t]
+        loose = tendons.slack[t] == np.inf and spring_force(tendons, t) == 0.0
+        powers[WRENCHES] -= tension * rate
+        powers[DAMPING] -= 0.0 if loose else tendons.damping[t] * rate * rate
 
 
 @kernel

@@ -57,6 +57,7 @@ class Tendons(NamedTuple):
     axes: Annotated[Reals, "e", 3, 3]  #: of a shape in the body's; z is a cylinder's axis
     size: Annotated[Reals, "e"]  #: radius of a shape [m], divisor of a pulley, coefficient of a joint [1, m]
     side: Annotated[Reals, "e", 3]  #: from the middle of a shape to its side where the path goes, in its axes
+    grip: Annotated[Reals, "e"]  #: coefficient of friction of a shape
     sided: Annotated[Integers, "e"]  #: 1 where a shape has a side, else the path goes the shorter way
     stiffness: Annotated[Reals, "t"]  #: [N/m]
     damping: Annotated[Reals, "t"]  #: [N s/m]
@@ -67,12 +68,15 @@ class Tendons(NamedTuple):
     held: Annotated[Reals, "t"]  #: length that is held, NaN for none [m]
     rest: Annotated[Reals, "t"]  #: length from which on the spring pulls [m]; as what follows a view of the state
     tension: Annotated[Reals, "t"]  #: commanded, positive where it shortens the tendon [N]
+    gripped: Annotated[Integers, "t"]  #: the element of a shape with friction, -1 where there is none
+    flows: Annotated[Integers, 1]  #: 1 where springs are forces of a flow's stages, which have no rows
     row_of: Annotated[Integers, "r"]  #: tendon of each row, those of one side by side
-    row_kind: Annotated[Integers, "r"]  #: TENDON_SPRING ... TENDON_HELD
+    row_kind: Annotated[Integers, "r"]  #: TENDON_SPRING ... TENDON_GRIPS
     # --- filled by the kernels
     length: Annotated[Reals, "t"]  #: [m]
     rate: Annotated[Reals, "t"]  #: [m/s]
     bend: Annotated[Reals, "t"]  #: its velocity product [m/s^2]
+    turned: Annotated[Reals, "t"]  #: angle by which it turns on the shape with friction, times the coefficient
     first_part: Annotated[Integers, "t + 1"]
     joint: Annotated[Integers, "p"]  #: body that the joint of a part moves, -1 of straight parts
     weight: Annotated[Reals, "p"]
@@ -101,7 +105,7 @@ def lay_tendons(tendons, tree, q, v, kin):
     tendons.first_part[0] = 0
     for t in range(tendons.length.shape[0]):
         tendons.first_part[t + 1] = tendons.first_part[t]
-        tendons.length[t] = tendons.rate[t] = 0.0
+        tendons.length[t] = tendons.rate[t] = tendons.turned[t] = 0.0
         weight, before, shape = 1.0, -1, -1
         for e in range(tendons.first[t], tendons.first[t + 1]):
             kind = tendons.kind[e]
@@ -138,8 +142,9 @@ def _span(tendons, t, one, shape, other, weight, kin):
     """From one point to the next, around the shape between them if there is one."""
     x, y = _place(tendons, one, kin), _place(tendons, other, kin)
     if shape >= 0:
-        arc, u, w = _wrap(tendons, shape, x, y, kin)
+        arc, angle, u, w = _wrap(tendons, shape, x, y, kin)
         if arc >= 0.0:
+            tendons.turned[t] += tendons.grip[shape] * angle
             _straight(tendons, t, one, x, shape, u, weight, kin)
             _straight(tendons, t, shape, w, other, y, weight, kin)
             tendons.length[t] += weight * arc
@@ -169,7 +174,10 @@ def _straight(tendons, t, one, x, other, y, weight, kin):
 
 @kernel
 def _wrap(tendons, e, x, y, kin):
-    """(arc, points where the path from x to y meets shape e and leaves it); an arc of -1 where it is straight."""
+    """(Arc, angle by which it turns, points where the path from x to y meets shape e and leaves it).
+
+    The arc is -1 where the path is straight.
+    """
     k, r = tendons.body[e], tendons.size[e]
     centre = _place(tendons, e, kin)
     own = matrix(tendons.axes, e)
@@ -186,15 +194,17 @@ def _wrap(tendons, e, x, y, kin):
     else:
         arc, m, n = _around(p0, p1, q0, q1, s0, s1, tendons.sided[e] != 0, r)
     if arc < 0.0:
-        return -1.0, x, y
+        return -1.0, 0.0, x, y
+    angle = arc / r
     u, w = _on_circle(m, r, e1, e2), _on_circle(n, r, e1, e2)
     if flat:
         one = np.sqrt((p0 - u[0]) ** 2 + (p1 - u[1]) ** 2)
         two = np.sqrt((q0 - w[0]) ** 2 + (q1 - w[1]) ** 2)
         slope = (q[2] - p[2]) / max(one + arc + two, NO_WAY)
         u, w = (u[0], u[1], p[2] + slope * one), (w[0], w[1], q[2] - slope * two)
-        arc *= np.sqrt(1.0 + slope * slope)
-    return arc, vector_sum(centre, 1.0, turned(axes, u)), vector_sum(centre, 1.0, turned(axes, w))
+        longer = np.sqrt(1.0 + slope * slope)
+        arc, angle = arc * longer, angle / longer  # a helix is less curved and longer
+    return arc, angle, vector_sum(centre, 1.0, turned(axes, u)), vector_sum(centre, 1.0, turned(axes, w))
 
 
 @kernel

@@ -30,6 +30,7 @@ from mb_contact.core.constraints.servo import (
     servo_forces,
 )
 from mb_contact.core.constraints.spring import spring_forces
+from mb_contact.core.constraints.tendon import pull_in_flow, tendon_powers
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
@@ -221,6 +222,8 @@ def accelerate(h, f, time, weight, v_damped):
         f.force[i] += f.joint_force[i]
     spring_forces(tree, h.joints, f.q, f.force)
     stage_forces(h, f, time)
+    if h.tendons.length.shape[0] > 0:
+        pull_in_flow(h.tendons, tree, f.q, f.v, kin, f.body_force)
     free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, f.body_force, f.v_dot)
     if implicit:
         copy(f.force.shape[0], h.joints.damping, h.joints.total)
@@ -276,6 +279,8 @@ def flow_powers(h, f, s):
         powers[s, CONTACTS] += contact
         powers[s, FIRST_TREE + h.tree.root[k]] += contact
         powers[s, WRENCHES] += spatial_dot(spatial(h.work.external, k), V)
+    if h.tendons.length.shape[0] > 0:
+        tendon_powers(h.tendons, powers[s])
 
 
 @kernel

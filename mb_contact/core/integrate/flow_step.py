@@ -13,7 +13,7 @@ projection of loops take the same kernels one by one (``simulation/stepping/cont
 """
 
 from mb_contact.core.collision.closed_forms import ASKED
-from mb_contact.core.handle import DT, HAPPEN
+from mb_contact.core.handle import ADAPTIVE, DT, EULER, FIXED, HAPPEN
 from mb_contact.core.impact.phases import step_collides
 from mb_contact.core.integrate.flow import begin_free_flow, conclude_flow, free_velocity
 from mb_contact.core.integrate.held_servos import saturate_flow
@@ -28,8 +28,6 @@ from mb_contact.core.step.step import conclude, saturate, smooth_dynamics
 from mb_contact.core.workspace import KINETIC, LANDINGS, MAY_SLEEP, POTENTIAL
 from mb_contact.types import ASK_AT_END, GAINED_ENERGY, IN_PARTS, LIMIT_MISSED, OK
 
-#: entry of FlowArrays.rule: Euler's, one step of a tableau, as many as needed, midpoint
-EULER, FIXED, ADAPTIVE, MIDPOINT = range(4)
 BEGIN, ANSWERED, ANSWERED_AT_END = range(3)  #: where a step goes on: an engine is asked twice at most
 EULER_LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 

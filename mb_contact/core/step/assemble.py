@@ -4,13 +4,13 @@
 """Rows and their laws, free velocities and warm impulses of a step."""
 
 from mb_contact.core.constraints.belts import carry_rows, turn_along
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, TENDONS, TENDONS_AT, bilateral_rows
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, TENDONS, TENDONS_AT, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
 from mb_contact.core.constraints.driven import drive_rows
 from mb_contact.core.constraints.flat_manifolds import level_offsets
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.hinge import hinge_forces, hinge_limits
-from mb_contact.core.constraints.joint_friction import bound_friction
+from mb_contact.core.constraints.joint_friction import bound_by_loads, bound_friction, load_tendons
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.tendon import tendon_laws
@@ -82,6 +82,9 @@ def assemble(h):
     if h.bil.info[TENDONS] > 0:
         at = h.bil.info[TENDONS_AT]
         tendon_laws(h.tendons, dt, rate, h.bil.info[FIRST] + at, h.sol.q, h.rows, h.loop.error[at:])
+        load_tendons(h.tendons, dt, h.bil)
+    if h.bil.info[LOADS] != 0:
+        bound_by_loads(h.bil, h.rows, h.memory.loop)
     for i in range(n_rows):
         h.sol.q[i] += h.rows.offset[i]
         h.sol.r[i] = 0.0

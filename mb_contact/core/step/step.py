@@ -27,10 +27,11 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, TENDONS, TENDONS_AT
+from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, LOADS, ROUNDS, TENDONS, TENDONS_AT
 from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.hinge import hinge_limits_missed
+from mb_contact.core.constraints.joint_friction import loads_differ
 from mb_contact.core.constraints.limit import NEAR_LIMIT, limit_reach
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.servo import (
@@ -43,7 +44,7 @@ from mb_contact.core.constraints.servo import (
 from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.constraints.tendon import book_tendons, pull_tendons
 from mb_contact.core.constraints.torsion_rolling import add_moments
-from mb_contact.core.handle import DT, MEASURED, TOLERANCE
+from mb_contact.core.handle import DT, EULER, MEASURED, TOLERANCE
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.solve.newton_step import attainable
@@ -69,13 +70,14 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses.
 
-    Reads: buffers, contacts, geoms, need.  Writes: buffers, contacts, need, work.
+    Reads: buffers, contacts, geoms, need.  Writes: bil, buffers, contacts, need, work.
     """
     b = h.buffers
     status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
     begin_review(h)
+    h.bil.info[ROUNDS] = 0
     if status == OK and h.soft.start.shape[0] > 0:
         status = lay_foundations(h, candidates)
     level_points(h.contacts)
@@ -141,7 +143,7 @@ def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state; the forces of pads
     and tendons.
 
-    Reads: buffers, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
+    Reads: buffers, flow, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
     """
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
@@ -153,7 +155,7 @@ def begin_step(h):
     )  # fmt: skip
     if h.pads.applied.shape[0] > 0:
         pull(h)
-    if h.tendons.length.shape[0] > 0:
+    if h.tendons.length.shape[0] > 0 and (h.tendons.flows[0] == 0 or h.flow.rule[0] == EULER):
         pull_tendons(h.tendons, h.tree, h.kin, h.work.external)
 
 
@@ -161,7 +163,7 @@ def begin_step(h):
 def find_near(h):
     """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed.
 
-    Reads: buffers, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
+    Reads: buffers, flow, geoms, kin, pads, settings, tendons, tree, work.  Writes: buffers, pads, work.
     """
     begin_step(h)
     closed_witnesses(h.geoms, h.buffers)
@@ -260,7 +262,8 @@ def _misses(h):
 
 @kernel
 def settle(h):
-    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more.
+    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again, with a limit more or with friction
+    that its loads ask for.
 
     Reads: art, bil, compliance, contacts, forest, hinges, joints, kin, memory, need, q, rows, settings, sleep, sol,
     solver, system, tree, v, work.
@@ -271,6 +274,8 @@ def settle(h):
         status = solve_corrected(h)
     if status != OK:
         return status
+    if h.bil.info[LOADS] != 0 and loads_differ(h.bil, h.rows, h.sol.r):
+        return LIMIT_MISSED
     if has_sleepers(h):
         hold_velocities(h)
     hinges = h.hinges.body.shape[0] > 0 and hinge_limits_missed(h.hinges, h.kin, h.work.v_next, h.settings[DT])

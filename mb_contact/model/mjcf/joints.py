@@ -166,7 +166,8 @@ def equalities(c: Compiled) -> tuple[tuple[Closure, ...], tuple[Gear, ...]]:
             c.left_out.append(f"{name}: it is not active at the start")
         elif kind in (CONNECT, WELD):
             a, b = _end(c, i, 0), _end(c, i, 1)
-            if m.body_weldid[a[0]] == m.body_weldid[b[0]]:
+            one, other = (0 if m.body_mocapid[body] >= 0 else m.body_weldid[body] for body in (a[0], b[0]))
+            if one == other:  # mocap bodies are as still as the world
                 c.left_out.append(f"{name}: its two ends are parts of one body")
                 continue
             ends = c.links[a[0]], c.links[b[0]]

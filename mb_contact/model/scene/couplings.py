@@ -43,6 +43,18 @@ class Closure:
     friction: float = key(
         "Friction torque of the thread.", 0.0, unit="N m", low=0.0, example="0.05", only={"kind": ("screw",)}
     )
+    flank_friction: float = key(
+        "Coefficient of friction of the thread's flanks, under the force along its axis; of flanks that lean by an "
+        "angle, divided by its cosine.", 0.0, low=0.0, example="0.12", only={"kind": ("screw",)}, beside=("radius",),
+        needs={
+            "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "solver": ("auto",),
+            "coordinates": ("joints",),
+        },
+    )
+    radius: float | None = key(
+        "Mean radius of the thread's flanks.", None, unit="m", above=0.0, example="0.004", only={"kind": ("screw",)},
+        beside=("flank_friction",),
+    )
     end: float | None = key(
         "Way along the axis at which the thread ends and the first link comes off.", None, unit="m", example="0.02",
         only={"kind": ("screw",)},
@@ -82,7 +94,7 @@ class Gear:
 
 @dataclass(frozen=True)
 class Motion:
-    """Prescribed motion of a scalar joint, or of a loop closure's second frame or length (J14's U(t)).
+    """Prescribed motion of a scalar joint, of a loop closure's second frame or length (J14's U(t)), or of a surface.
 
     Values at ``times`` [s], joined by cubic splines that start and end at rest, or by straight lines; before the first
     and after the last time they stay.  A joint without values holds its position until ``set_targets`` moves it.
@@ -94,10 +106,11 @@ class Motion:
     ('cubic', False)
     """
 
-    ONE_OF: ClassVar = (("joint", "closure"),)
+    ONE_OF: ClassVar = (("joint", "closure", "surface"),)
 
     joint: str | None = key("Joint that is driven.", None, example="crank_joint")
     closure: str | None = key("Name of the loop closure that is driven.", None, example="grip")
+    surface: str | None = key("Name of the moving surface that is driven.", None, example="belt")
     times: tuple[float, ...] = key("Instants, growing.", (), unit="s", example="[0.0, 1.0]")
     positions: tuple[float, ...] = key("Positions of the joint.", (), unit="rad, m", example="[0.0, 3.14]")
     displacements: tuple[tuple[float, float, float], ...] = key(
@@ -109,6 +122,9 @@ class Motion:
     )
     lengths: tuple[float, ...] = key(
         "Lengths of a closure of kind distance.", (), unit="m", above=0.0, example="[0.5, 0.6]"
+    )
+    speeds: tuple[float, ...] = key(
+        "Factors on the velocity of the moving surface.", (), example="[0.0, 1.0, 1.0, 0.0]"
     )
     interpolation: str = key("How values are joined.", "cubic", choices=INTERPOLATIONS)
     periodic: bool = key("Whether it begins again from the first time after the last.", False)

@@ -113,7 +113,8 @@ class Scene:
         example="[{name: belt, link: conveyor, linear: [0.5, 0, 0]}]",
     )
     tendons: tuple[Tendon, ...] = key(
-        "Springs between points, and tendons.", (), needs={**EULER, "coordinates": ("joints",)},
+        "Springs between points, and tendons.", (),
+        needs={**EULER, "integrator": (*EULER["integrator"], "rk4", "adaptive"), "coordinates": ("joints",)},
         example="[{name: spring, path: [{link: ball}, {link: world}], stiffness: 100.0}]",
     )
     sensors: tuple[Sensor, ...] = key("Sensors.", (), example="[{name: wrist, kind: imu, link: tool}]")

@@ -151,6 +151,11 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         message = f"'{names[i]}' is used twice; give a weld that comes on and off its own name"
         yield closure.switched and names.count(names[i]) > 1, f"loop_closures[{i}].name", message
     yield from _topic_rules("loop_closures", [x if c.switched else None for c, x in zip(scene.loop_closures, names)])
+    driven, known = [motion.surface for motion in scene.motions], [entry.name for entry in scene.moving_surfaces]
+    for i, name in enumerate(driven):
+        message = f"no moving surface is called '{name}'; surfaces: {', '.join(known) or 'none'}"
+        yield name is not None and name not in known, f"motions[{i}].surface", message
+        yield name is not None and name in driven[:i], f"motions[{i}].surface", f"'{name}' is driven twice"
     links = [entry.link for entry in scene.moving_surfaces]
     for i, link in enumerate(links):
         yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"
@@ -175,9 +180,22 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
         low = -math.inf if tendon.shortest is None else tendon.shortest
         high = math.inf if tendon.longest is None else tendon.longest
         yield low > high, f"{key}.shortest", f"{low:g} m is more than the greatest length, {high:g} m"
+        stiff = tendon.friction > 0.0 or any(element.friction > 0.0 for element in path)
+        bounded = (tendon.shortest, tendon.longest, tendon.held_length) != (None, None, None)
+        message = "under rk4 and adaptive tendons have springs, dampers and tensions; set semi_implicit_euler"
+        yield scene.integrator in ("rk4", "adaptive") and (stiff or bounded), "integrator", message
         held = tendon.held_length
         message = f"{held} m is beyond the shortest or longest length; leave one of them out"
         yield held is not None and not low <= held <= high, f"{key}.held_length", message
+        message = "has no meaning beside pulls_only, whose spring is loose below its rest length; leave one of them out"
+        yield tendon.pulls_only and tendon.slack > 0.0, f"{key}.slack", message
+        loose = "slack" if tendon.slack > 0.0 else "pulls_only" if tendon.pulls_only else ""
+        message = "is that of a spring; give the tendon a stiffness or damping, or leave it out"
+        yield bool(loose) and max(tendon.stiffness, tendon.damping) == 0.0, f"{key}.{loose}", message
+        twin = next((one for one in scene.tendons[:i] if one.path == path and one.held_length is not None), None)
+        if twin is not None and held is not None and held != twin.held_length:
+            message = f"{held:g} m, and '{twin.name}' holds the same path at {twin.held_length:g} m; leave one out"
+            yield True, f"{key}.held_length", message
         for j, element in enumerate(path):
             message = "is that of a point or a shape; add its link, or leave it out"
             yield element.link is None and any(element.position), f"{key}.path[{j}].position", message
@@ -191,6 +209,12 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
             inside = 0 < j < len(path) - 1 and points[j - 1] and points[j + 1]
             yield not inside, f"{key}.path[{j}].shape", "a shape has a point before and a point behind it"
             yield not any(path[j].axis), f"{key}.path[{j}].axis", "has no direction"
+        rubs = [j for j in around if path[j].friction > 0.0]
+        message = "one shape of a tendon has friction; cut the tendon in two, joined by a body"
+        yield len(rubs) > 1, f"{key}.path[{rubs[-1] if rubs else 0}].friction", message
+        other = any(element.divisor or element.joint for element in path)
+        message = "friction on a shape is that of a tendon without pulleys and joints; leave them out"
+        yield bool(rubs) and other, f"{key}.path[{rubs[0] if rubs else 0}].friction", message
     yield from _topic_rules("tendons", names)
 
 
@@ -236,17 +260,19 @@ def _anisotropy_rules(friction: AnisotropicFriction) -> Iterator[Rule]:
 
 def _motion_rules(motion: Motion) -> Iterator[Rule]:
     """Of a prescribed motion, beside what ``model/closures.py`` finds out about its joint or closure."""
-    of_joint, times = motion.joint is not None, motion.times
-    values = {name: getattr(motion, name) for name in ("positions", "displacements", "rotations", "lengths")}
+    of_joint, of_surface, times = motion.joint is not None, motion.surface is not None, motion.times
+    values = {name: getattr(motion, name) for name in ("positions", "displacements", "rotations", "lengths", "speeds")}
     for name, entries in values.items():
-        message = f"a {'joint' if of_joint else 'loop closure'} has none; leave it out"
-        yield len(entries) > 0 and (name == "positions") != of_joint, name, message
+        what = "joint" if of_joint else "surface" if of_surface else "loop closure"
+        fits = (name == "positions") == of_joint and (name == "speeds") == of_surface
+        yield len(entries) > 0 and not fits, name, f"a {what} has none; leave it out"
         yield len(entries) not in (0, len(times)), name, f"has {len(entries)} values for {len(times)} times"
         ends = motion.periodic and len(entries) > 0 and not np.allclose(entries[0], entries[-1], rtol=0.0, atol=1e-9)
         yield ends, name, "a periodic motion ends where it starts"
     given = any(len(entries) for entries in values.values())
     yield len(times) > 0 and not given, "times", "has times, but no values to go with them"
-    yield not of_joint and not given, "", "a closure's motion needs displacements, rotations or lengths"
+    yield of_surface and not given, "speeds", "a surface's motion needs speeds"
+    yield not (of_joint or of_surface or given), "", "a closure's motion needs displacements, rotations or lengths"
     yield len(times) == 1, "times", "needs two times at least, or none for a joint that stays"
     yield bool(np.any(np.diff(times) <= 0.0)), "times", "must grow from each to the next"
 

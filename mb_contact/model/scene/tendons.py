@@ -41,6 +41,11 @@ class PathElement:
         "by default the shorter way around.", None,
         unit="m", example="[0, 0, 0.02]", beside=("shape",),
     )
+    friction: float = key(
+        "Coefficient of friction of the tendon on the shape: tensions before and behind it differ by a factor of at "
+        "most e to the coefficient times the angle by which it turns.", 0.0, low=0.0, example="0.3",
+        beside=("shape",),
+    )
     divisor: float | None = key(
         "A pulley: what follows is a branch of its own, and its length counts divided by this.", None, nonzero=True,
         example="2.0",

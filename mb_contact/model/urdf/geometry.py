@@ -244,7 +244,9 @@ class GeometryReader(ElementReader):
         if second is not None:
             other = self._friction(second, second.get("value") or second.text, f"link '{link}': <mu2>")
             if other != friction:
-                self.warn(second, f"link '{link}': <mu2> differs from <mu1>, which is used in all directions")
+                both = f"anisotropic_friction: {{along: {friction:g}, across: {other:g}}}"
+                message = "<mu2> differs from <mu1>, which is used in all directions; a material of the scene with"
+                self.warn(second, f"link '{link}': {message} {both} has both")
         return friction
 
     def _drake_friction(self, element, link):

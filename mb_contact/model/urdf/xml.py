@@ -4,8 +4,8 @@
 """URDF elements to plain specifications: every link and joint checked on its own, with its line.
 
 What the elements mean together (the tree) is :mod:`mb_contact.model.urdf.reader`'s business.
-Elements of other programs (visual, material, transmission, ros2_control, gazebo, drake ...)
-are passed over in silence.
+Elements of other programs (visual, material, transmission, ros2_control, drake ...) are passed over in silence, of
+Gazebo's those that would change the motion are named.
 """
 
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mb_contact.model.shapes.inertia import MASSLESS, RigidInertia, breaks_triangle_inequality
+from mb_contact.model.urdf.gazebo import warn_of_gazebo
 from mb_contact.model.urdf.geometry import CollisionSpec, GeometryReader
 from mb_contact.model.urdf.mimics import MimicSpec
 
@@ -93,6 +94,7 @@ class UrdfReader(GeometryReader):
         xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
         self.refuse_if(not links, robot, f"the robot has no <link>; add at least one{xacro}")
         self.apply_frictions(robot, links)
+        warn_of_gazebo(self, robot, links)
         return robot.get("name", "robot"), links, joints
 
     def _add(self, specs, element, spec):

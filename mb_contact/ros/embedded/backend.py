@@ -125,6 +125,8 @@ class EmbeddedNode:
         """Change parameters (dict) together; returns why not, or ''."""
         return self._parameters.set(values)
 
+    put_parameters = set_parameters  #: as the rclpy backend has it
+
     def _on_use_sim_time(self, values):
         if "use_sim_time" in values:
             self._follow_clock(values["use_sim_time"])

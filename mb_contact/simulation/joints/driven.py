@@ -1,11 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prescribed motions U(t) of joints and loop closures (J14's driven constraints).
+"""Prescribed motions U(t) of joints and loop closures (J14's driven constraints), and of surfaces.
 
 A driven joint is a gear of ratio 0 whose offset moves; a driven closure has a second frame, or a length, that moves.
 Before each step the arrays behind their rows take the target of its end and the mean velocity towards it, so that a
-step ends on the path (``core/constraints/driven.py``).
+step ends on the path (``core/constraints/driven.py``).  A surface has the speed of its end.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from mb_contact.model.motions import Path
 from mb_contact.record import read_only
 
 TINY = 1e-4  #: rotation below which its Jacobian is taken to first order [rad]; its second-order part is below 1e-8
-VALUES = ("positions", "displacements", "rotations", "lengths")  #: of a Motion
+VALUES = ("positions", "displacements", "rotations", "lengths", "speeds")  #: of a Motion
 MOVING = {"gears": ("offset", "rate"), "closures": ("p_b", "R_b", "length", "motion")}  #: arrays that motions change
 
 
@@ -37,7 +37,8 @@ class DrivenMotions:
             getattr(couplings, part)._replace(**{name: read_only(self._own[name]) for name in MOVING[part]})
             for part in MOVING
         )
-        self._joints, self._frames = [], []
+        self._joints, self._frames, self._surfaces = [], [], []
+        surfaces = [entry.name for entry in context.scene.moving_surfaces]
         self.drives = np.zeros(context.N, bool)  #: of the degrees of freedom
         for motion in context.scene.motions:
             paths = {name: Path(motion, getattr(motion, name)) for name in VALUES if len(getattr(motion, name))}
@@ -47,6 +48,8 @@ class DrivenMotions:
                 d = context.tree.v_start[body]
                 self.drives[d] = True
                 self._joints.append((g, d, context.tree.q_start[body], paths.get("positions")))
+            elif motion.surface is not None:
+                self._surfaces.append((surfaces.index(motion.surface), paths["speeds"]))
             else:
                 self._frames.append((couplings.closure_names.index(motion.closure), paths))
 
@@ -60,6 +63,8 @@ class DrivenMotions:
             self._drive_joint(*joint, time, dt)
         for c, paths in self._frames:
             self._drive_closure(c, paths, time, dt)
+        for i, path in self._surfaces:
+            self._context.arrays.belt_speed[i] = path.at(time + dt)
 
     def aim(self, d, position, velocity):
         """Take a driven degree of freedom off its path: to a position, or at a velocity to the end of its range.

@@ -13,7 +13,7 @@ Of rows that follow from others it leaves the shares open; lambda is the least o
 
 import numpy as np
 
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, PARTNERS, TENDONS
 from mb_contact.core.constraints.hinge import DAMPING
 from mb_contact.core.tree.evaluate import evaluate_loop_rows
 from mb_contact.types import CLOSURE_ROWS, WORLD
@@ -99,7 +99,7 @@ def forces_on_bodies(context):
 
 
 def _add_loop_forces(context, dt, external):
-    """Forces of closures, gears of two joints and hinges on bodies (n, 6); those of friction and drives are efforts."""
+    """Forces of closures, tendons, gears of two joints and hinges on bodies (n, 6); friction and drives are efforts."""
     info = context.bilateral.info
     rows, impulse, couplings = context.rows, context.solution.r, context.couplings
     first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
@@ -110,8 +110,10 @@ def _add_loop_forces(context, dt, external):
     posed = context.hinges.posed
     if int(info[HINGES]) == np.count_nonzero(posed[:, DAMPING:] >= 0):  # not those of an impact
         acting += posed[posed >= 0].tolist()
-    if gears - first - loops == len(context.joints.rubbing):  # not those of an impact
-        acting += (first + loops + np.flatnonzero(context.joints.rubbing < 0)).tolist()
+    behind = first + loops + int(info[TENDONS])
+    if gears - behind == len(context.joints.rubbing):  # not those of an impact
+        acting += (behind + np.flatnonzero(context.joints.rubbing < 0)).tolist()
+        acting += [*range(first + loops, behind), *range(last + int(info[GEARS]), last + int(info[PARTNERS]))]
     for g, ratio in enumerate(couplings.gears.ratio):
         acting += [gears + g, last + g] if ratio else []
     for r in acting:

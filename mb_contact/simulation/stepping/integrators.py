@@ -16,7 +16,7 @@ import numpy as np
 
 from mb_contact.compile.decorated import entry_for
 from mb_contact.core.collision.closed_forms import ASKED
-from mb_contact.core.handle import FACE_GAP, GAIN_LEFT, GAIN_MOST, TWICE
+from mb_contact.core.handle import ADAPTIVE, EULER, FACE_GAP, FIXED, GAIN_LEFT, GAIN_MOST, MIDPOINT, TWICE
 from mb_contact.core.integrate import flow as _flow, flow_step as _flow_step, kept_contacts as _kept
 from mb_contact.core.integrate.flow_step import BEGIN
 from mb_contact.core.integrate.tableaux import ONE_STAGE, RK4, RK54
@@ -32,12 +32,12 @@ TILTED = 1e-6  #: gap up to which a flow may leave a face that slides and spins 
 
 #: rule and tableau of the integrators
 RULES = {
-    "semi_implicit_euler": (_flow_step.EULER, ONE_STAGE),
-    "rk4": (_flow_step.FIXED, RK4),
-    "adaptive": (_flow_step.ADAPTIVE, RK54),
-    "midpoint": (_flow_step.MIDPOINT, ONE_STAGE),
+    "semi_implicit_euler": (EULER, ONE_STAGE),
+    "rk4": (FIXED, RK4),
+    "adaptive": (ADAPTIVE, RK54),
+    "midpoint": (MIDPOINT, ONE_STAGE),
 }
-TO_AN_EVENT = _flow_step.FIXED, RK4  #: of semi_implicit_euler, which has none to the time of an event
+TO_AN_EVENT = FIXED, RK4  #: of semi_implicit_euler, which has none to the time of an event
 #: by rule: parts of the energy in motion from which gains are taken out, and steps taken again.  By a turn of phi in a
 #: step Euler's energy swings by about phi^2, which is left as it is; of a flow's whatever is more than PASSIVE is not
 GAINS = {True: (1e-3, 1e-2), False: (0.0, 1e-3)}
@@ -64,13 +64,13 @@ class Integrator:
     @property
     def is_euler(self):
         """Whether the rule is Euler's."""
-        return self._rule[0] == _flow_step.EULER
+        return self._rule[0] == EULER
 
     @contextmanager
     def by_euler(self):
         """Steps by Euler's rule."""
         rule = int(self._rule[0])
-        self._rule[0] = _flow_step.EULER
+        self._rule[0] = EULER
         try:
             yield
         finally:
@@ -160,10 +160,10 @@ def make_scene_flow(context):
     """(FlowArrays, their handle) of a scene's integrator; Euler's have room for nothing."""
     scene = context.scene
     rule, tableau = RULES[scene.integrator]
-    if rule == _flow_step.EULER and scene.collision_scheme == "event":
+    if rule == EULER and scene.collision_scheme == "event":
         rule, tableau = TO_AN_EVENT
     sizes, free, makers = (0, 0, 0), np.zeros(0, np.int64), (lambda: None,) * 2
-    if rule != _flow_step.EULER:
+    if rule != EULER:
         sizes, free = (context.n, context.N, len(context.q)), _free_bodies(context)
         makers = context.make_modal, context.make_aggregates
     return _flow.make_flow(*sizes, rule, tableau, float(scene.integrator_tolerance), free, *makers)

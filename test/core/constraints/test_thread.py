@@ -227,3 +227,59 @@ def test_a_nut_that_is_off_meets_what_it_could_not_before():
         step = sim.step()
     assert sim.released_threads and sim.link_pose("nut")[0][2] == pytest.approx(0.92, abs=1e-6)
     assert step.certificate.residual < 1e-10
+
+
+# --- friction of the flanks, which grows with the load: a square thread's closed forms ---------------------
+FLANK = 0.012  # their mean radius
+SLOPE = LEAD / FLANK  # tangent of the lead angle
+
+
+def jack(share, hand=1.0, torque=0.0, moment=MOMENT):
+    """A nut whose flanks have ``share`` of the tangent of the lead angle as their coefficient of friction."""
+    body = Primitive("nut", "sphere", (0.01,), Pose((0.0, 0.0, 1.0)), "free", MASS, inertia=(2e-4, 2e-4, moment))
+    thread = Closure("screw", "nut", "world", UPSIDE_DOWN, name="thread", pitch=hand * PITCH,
+                     flank_friction=share * SLOPE, radius=FLANK)  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(body,), loop_closures=(thread,)))
+    sim.set_external_wrench("nut", [0.0, 0.0, torque, 0.0, 0.0, 0.0])
+    return sim
+
+
+@pytest.mark.parametrize("hand", [1.0, -1.0])
+@pytest.mark.parametrize("share", [1.001, 0.999, 0.4])
+def test_a_thread_locks_itself_above_the_tangent_of_its_lead(share, hand):
+    """Slipping, R along the axis: m l a + R (1 + mu l / r) = m g, I a = R (l - mu r); it stands where mu r >= l."""
+    sim, mu = jack(share, hand), share * SLOPE
+    for _ in range(50):
+        certificate = sim.step().certificate
+        assert certificate.residual < 1e-12
+    a = MASS * G / (MASS * LEAD + MOMENT * (1.0 + mu * SLOPE) / (LEAD - mu * FLANK)) if share < 1.0 else 0.0
+    assert sim.v[2] == pytest.approx(-hand * a * sim.time, rel=1e-9, abs=1e-10)
+    assert abs(certificate.energy_balance) < 1e-4
+    if share > 1.0:  # the nut hangs, and what turns it back is what the load would turn it by
+        np.testing.assert_allclose(sim.joint_wrench("thread"), [0, 0, 0, 0, 0, MASS * G], atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.3, 2.0])
+@pytest.mark.parametrize("part, moves", [(0.999, False), (1.001, True)])
+def test_a_screw_raises_and_lowers_its_load_by_the_torques_of_a_square_thread(share, part, moves):
+    """W r (tan + mu) / (1 - mu tan) raises, W r (mu - tan) / (1 + mu tan) lowers, or holds what is not locked."""
+    mu, weight = share * SLOPE, MASS * G
+    up = weight * FLANK * (SLOPE + mu) / (1.0 - mu * SLOPE)
+    low = weight * FLANK * (mu - SLOPE) / (1.0 + mu * SLOPE)
+    rising = jack(share, torque=part * up)
+    rising.step(steps=20)
+    assert (rising.v[2] > 1e-4) == moves and rising.v[2] > -1e-10
+    turned = part if share > 1.0 else 2.0 - part  # of what is not locked less than this torque lets it sink
+    sinking = jack(share, torque=-turned * low)
+    sinking.step(steps=20)
+    assert (sinking.v[2] < -1e-4) == moves and sinking.v[2] < 1e-10
+
+
+def test_a_heavy_load_on_a_light_screw_is_raised():
+    """Rounds of bounds alone would swing: the load answers the friction more than it is asked for."""
+    weight = MASS * G
+    sim = jack(0.3, torque=1.001 * weight * FLANK * 1.3 * SLOPE / (1.0 - 0.3 * SLOPE**2), moment=1e-6)
+    certificate = sim.step(steps=50).certificate
+    a = np.linalg.solve([[MASS * LEAD, -(1.0 - 0.3 * SLOPE**2)], [1e-6, 1.3 * LEAD]],
+                        [-weight, 1.001 * weight * FLANK * 1.3 * SLOPE / (1.0 - 0.3 * SLOPE**2)])[0]  # fmt: skip
+    assert sim.v[2] == pytest.approx(a * sim.time, rel=1e-6) and certificate.residual < 1e-12

@@ -370,3 +370,21 @@ def test_imported_robots_fall_for_two_seconds_without_an_unsolved_step(tmp_path,
         assert certificate.residual < 1e-9
         contacts = max(contacts, certificate.contacts)
     assert contacts > 0 or name == "inverted_double_pendulum"
+
+
+def test_a_hand_on_a_stand_is_welded_to_its_mocap_body_already(tmp_path):
+    """As hands do whose mount has no joint: both ends of the weld are still, here as in the file."""
+    path = tmp_path / "hand.xml"
+    path.write_text("""<mujoco><worldbody>
+      <body name="tracker" mocap="true"><geom size="0.01" contype="0" conaffinity="0"/></body>
+      <body name="mount"><body name="forearm"><geom size="0.05" contype="0" conaffinity="0"/>
+        <body name="wrist" pos="0.1 0 0"><joint name="bend" axis="0 1 0"/><geom size="0.03" mass="0.1"/></body>
+      </body></body></worldbody>
+      <equality><weld body1="tracker" body2="forearm"/><weld body1="tracker" body2="wrist"/></equality></mujoco>""")
+    imported = mb.model.import_mjcf(path, tmp_path / "out")
+    assert [line for line in imported.left_out if "its two ends are parts of one body" in line]
+    scene = mb.load_scene(imported.scene)
+    assert [closure.link_b for closure in scene.loop_closures] == ["wrist"]
+    sim = mb.Simulator(scene)
+    sim.step(steps=10)
+    assert abs(sim.joint_positions()[0]) < 1e-9
