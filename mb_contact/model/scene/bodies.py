@@ -188,6 +188,60 @@ class Heights:
     seed: int = key("Seed of rough, hills and steps.", 0, low=0, high=MOST_SEED, example="7")
 
 
+#: Shapes that a ``visual`` may have.
+DRAWN_SHAPES = tuple(shape for shape in SHAPE_SIZES if shape not in ("height_field", "plane"))
+
+
+@dataclass(frozen=True)
+class PrimitiveVisual:
+    """What an object looks like, apart from what collides: a shape, or a mesh in the colours of its file.
+
+    Examples
+    --------
+    >>> look = mb.model.PrimitiveVisual("sphere", (0.02,), color=(0.8, 0.1, 0.1))
+    >>> mb.model.Primitive("cherry", "box", (0.04, 0.04, 0.04), base="free", mass=0.01, visual=look).visual.shape
+    'sphere'
+    """
+
+    NOUN: ClassVar[str] = "visual"
+
+    shape: str = key("Shape.", "mesh", choices=DRAWN_SHAPES, example="mesh")
+    size: tuple[float, ...] = key(
+        "Full lengths, as those of a primitive.", (), unit="m", above=0.0, single=True, example="[0.02]"
+    )
+    mesh: str | None = key(
+        "Mesh file, from the scene's folder or package://.", None, example="mug.glb", only={"shape": ("mesh",)},
+        needed={"shape": ("mesh",)},
+    )
+    scale: tuple[float, float, float] = key(
+        "Factors of the mesh along its axes.", (1.0, 1.0, 1.0), nonzero=True, example="[0.001, 0.001, 0.001]"
+    )
+    pose: Pose = key("Where it is in the frame of the object.", Pose())
+    color: tuple[float, ...] = key(
+        "Red, green, blue, and opacity, in place of the file's.", (), low=0.0, high=1.0, example="[0.8, 0.2, 0.1]"
+    )
+
+    def kind(self) -> int:
+        """The shape as a number.
+
+        Returns
+        -------
+        int
+            SHAPE_* of ``mb_contact.types``.
+        """
+        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
+
+    def kernel_size(self) -> Floats:
+        """Size as the kernels want it.
+
+        Returns
+        -------
+        ndarray (3,)
+            [m]
+        """
+        return kernel_size(self.kind(), self.size)
+
+
 @dataclass(frozen=True)
 class Primitive:
     """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
@@ -244,6 +298,14 @@ class Primitive:
     )
     hull_vertices: int | None = key(
         "Most vertices of a hull of the mesh.", None, low=HULL_VERTICES[0], high=HULL_VERTICES[1], example="32"
+    )
+    color: tuple[float, ...] = key(
+        "Red, green, blue, and opacity, in place of the mesh file's or one by turns.", (), low=0.0, high=1.0,
+        example="[0.8, 0.2, 0.1]",
+    )
+    visual: PrimitiveVisual | None = key(
+        "What it looks like, apart from what collides; by default its mesh as the file has it, or its shape.", None,
+        example="{mesh: mug.glb}",
     )
 
     def kind(self) -> int:

@@ -133,7 +133,7 @@ def read_mesh(content, kind):
             return _checked(*read_stl(content))
         import trimesh  # takes seconds, and only such a mesh needs it
 
-        unit = _collada_unit(content) if kind == "dae" else 1.0
+        unit = collada_unit(content) if kind == "dae" else 1.0
         content = _without_looks(content) if kind == "dae" else content
         loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", skip_materials=True)
         mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded.dump(concatenate=True)
@@ -163,7 +163,7 @@ def _without_looks(content):
     return etree.tostring(root)
 
 
-def _collada_unit(content):
+def collada_unit(content):
     """Metres in a unit of a Collada file."""
     unit = re.search(rb'<unit\b[^>]*\bmeter\s*=\s*"([^"]+)"', content)
     return float(unit.group(1)) if unit else 1.0

@@ -238,10 +238,15 @@ def _sheet_pairs(vertices, triangles, normals):
     Half edges of the front of triangle i are 3 i + k, those of its back 3 (t + i) + k, along the same edge k.
     """
     edges, number, count = _neighbours(triangles)
-    t, order, pairs, at = len(triangles), np.argsort(number, kind="stable"), [], 0
-    for size in count.tolist():
+    t, order, first = len(triangles), np.argsort(number, kind="stable"), np.cumsum(count) - count
+    forward = edges[:, 0] < edges[:, 1]  # the front looks towards growing angles about the edge from its lower vertex
+    half = np.arange(3 * t)
+    ahead, behind = np.where(forward, half, half + 3 * t), np.where(forward, half + 3 * t, half)
+    following = order.copy()  # of each half edge the one at the next angle
+    two = first[count == 2]
+    following[two], following[two + 1] = order[two + 1], order[two]
+    for at, size in zip(first[count > 2].tolist(), count[count > 2].tolist()):
         fan = order[at : at + size]
-        at += size
         low, high = np.sort(edges[fan[0]])
         along = vertices[high] - vertices[low]
         along = along / np.linalg.norm(along)
@@ -250,11 +255,8 @@ def _sheet_pairs(vertices, triangles, normals):
         u = third[0] / np.linalg.norm(third[0])
         angle = np.arctan2(third @ np.cross(along, u), third @ u) % (2.0 * np.pi)
         fan = fan[np.argsort(angle, kind="stable")]
-        forward = edges[fan, 0] == low  # the front looks towards growing angles
-        ahead = np.where(forward, fan, fan + 3 * t)
-        behind = np.where(forward, fan + 3 * t, fan)
-        pairs += zip(ahead.tolist(), np.roll(behind, -1).tolist())
-    return np.array(pairs, dtype=np.int64)
+        order[at : at + size], following[at : at + size] = fan, np.roll(fan, -1)
+    return np.stack([ahead[order], behind[following]], axis=1)
 
 
 # --- what stands out ------------------------------------------------------------------------------
