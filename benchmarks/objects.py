@@ -5,9 +5,9 @@
 
     python benchmarks/objects.py [FOLDER ...] [--seconds 1] [--height 0.25] [--mass 0.3] [--only stacked]
 
-Every STL, OBJ, Collada, PLY and GLB file of the folders is an object of its own; without a folder it is a bowl and
-a cup made by code.  "hull on box" drops its hull on a box, "stacked" itself, as its triangles, on the object before
-it, which stands on the ground, from 2 cm above it; "gripped" closes two pads of a gripper about it where it is narrower,
+Every STL, OBJ, Collada, PLY and GLB file of the folders is an object of its own; without a folder it is a bowl and a
+cup made by code.  "hull on box" drops its hull on a box, "stacked" itself, as its triangles, on the object before it,
+which stands on the ground, from 2 cm above it; "gripped" closes two pads of a gripper about it where it is narrower,
 lifts it by 10 cm and says by how much it came along.
 
 "built" is the time until the first step is done; a second run finds triangles and hulls kept.
@@ -95,7 +95,9 @@ def gripper(size):
     opened, height = float(0.5 * size[across] + 0.5 * PAD[1] + 5e-3), 0.5 * size[2]
     urdf = GRIPPER.format(pad=" ".join(map(str, PAD)))
     pose = mb.model.Pose((0.0, 0.0, max(height, 0.5 * PAD[2] + 1e-3)), (0.0, 0.0, 0.0 if across else 0.5 * np.pi))
-    motion = mb.model.Motion(joint="lift", times=(0.0, 0.3, 0.7, 100.0), positions=(0.0, 0.0, 0.1, 0.1))
+    motion = mb.model.Motion(
+        joint="lift", times=(0.0, 0.2, 0.3, 0.5, 0.7, 0.8, 1.0), positions=(0.0, 0.0, 0.0, 0.05, 0.1, 0.1, 0.1)
+    )
     model = mb.model.SceneModel(urdf, pose=pose, joints={"left": opened, "right": opened})
     return model, motion
 
