@@ -92,6 +92,13 @@ def read_picture(path):
         raise ValueError(f"picture '{Path(path).name}': {reason}; put it there, or leave its material out") from None
 
 
+def tinted(picture, rgb):
+    """A picture times a colour; black and None, which files beside their pictures say, are none."""
+    if rgb is None or not np.any(rgb) or np.all(np.equal(rgb, 1.0)):
+        return picture
+    return np.round(picture * np.asarray(rgb)).astype(np.uint8)
+
+
 def weights(points, corners):
     """Barycentric weights (n, 3) of points (n, 3) on triangles (n, 3, 3)."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
@@ -180,10 +187,7 @@ def _look(visual, triangles, linear):
     rgb = None if rgba is None else _srgb(rgba) if linear else rgba
     places = None if uv is None or not len(uv) else np.asarray(uv, dtype=np.float64)[:, :2][triangles]
     if image is not None and places is not None:
-        picture = _picture(image)
-        if rgb is not None and rgb.any() and (rgb < 1.0).any():
-            picture = np.round(picture * rgb).astype(np.uint8)
-        texture = Texture(picture, places)
+        texture = Texture(tinted(_picture(image), rgb), places)
         return (*texture.mean(), opacity), texture, places
     if colours is not None and len(colours):
         colours = np.asarray(colours, dtype=np.float64)[:, :3]

@@ -13,7 +13,7 @@ from mb_contact.checks import as_number
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
 from mb_contact.model.scene.bodies import kernel_size
-from mb_contact.model.shapes.looks import Painted, Texture, read_painted, read_picture, wrapped
+from mb_contact.model.shapes.looks import Painted, Texture, read_painted, read_picture, tinted, wrapped
 from mb_contact.model.shapes.shape_meshes import box_mesh, round_mesh, shape_mesh
 from mb_contact.types import (
     SHAPE_BOX,
@@ -270,7 +270,8 @@ class _Paint:
             if colour is not None:
                 self.colour = tuple(float(x) for x in np.clip(_numbers(colour, "rgba", 4), 0.0, 1.0))
             if texture is not None:
-                self.picture = read_picture(find_resource(texture.get("filename") or "", package_dirs, start))
+                picture = read_picture(find_resource(texture.get("filename") or "", package_dirs, start))
+                self.picture = tinted(picture, None if self.colour is None else self.colour[:3])
         except (ValueError, OSError) as error:
             self.missing.append(f"material '{material.get('name')}': {error}")
 
