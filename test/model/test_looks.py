@@ -27,7 +27,9 @@ usemtl drawn\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4
 usemtl plain\nf 2/1 5/2 6/3\nf 2/1 6/3 3/4
 """
 MTL = "newmtl drawn\nKd 1 1 1\nmap_Kd halves.png\nnewmtl plain\nKd 0.2 0.4 0.6\nd 0.5\n"
-LINK = '<robot name="r">{named}<link name="base"><visual>{material}<geometry>{geometry}</geometry></visual></link></robot>'
+LINK = (
+    '<robot name="r">{named}<link name="base"><visual>{material}<geometry>{geometry}</geometry></visual></link></robot>'
+)
 
 
 @pytest.fixture

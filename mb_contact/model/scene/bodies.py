@@ -244,7 +244,8 @@ class PrimitiveVisual:
 
 @dataclass(frozen=True)
 class Primitive:
-    """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
+    """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg], or a
+    density [kg/m^3], with which mass and inertia are those of the mesh itself, whatever stands for it in contacts.
 
     The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
     (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
@@ -257,7 +258,7 @@ class Primitive:
     (2, array([0.03, 0.05, 0.  ]))
     """
 
-    AT_MOST_ONE: ClassVar = (("mesh", "pieces"),)
+    AT_MOST_ONE: ClassVar = (("mesh", "pieces"), ("mass", "density"))
 
     name: str = key("Name, as links have one.", example="box")
     shape: str = key("Shape.", choices=SHAPE_SIZES, example="box")
@@ -267,7 +268,11 @@ class Primitive:
     )
     pose: Pose = key("Where it stands.", Pose())
     base: str = key("Whether it is fixed to the world.", "weld", choices=BASES)
-    mass: float | None = key("Mass.", None, unit="kg", above=0.0, example="2.0", needed={"base": ("free",)})
+    mass: float | None = key("Mass; a free one needs it, or a density.", None, unit="kg", above=0.0, example="2.0")
+    density: float | None = key(
+        "Density, in place of the mass; a mesh must be closed.", None, unit="kg/m^3", above=0.0, example="2700.0",
+        only={"base": ("free",)},
+    )
     inertia: tuple[float, float, float] | None = key(
         "Principal moments; by default those of the homogeneous solid.", None, unit="kg m^2",
         example="[0.01, 0.01, 0.02]",

@@ -220,6 +220,8 @@ def _primitive_rules(primitive: Primitive) -> Iterator[Rule]:
     yield pieceless, "mesh", "a mesh needs the address of its file, or pieces"
     message = f"a {shape.replace('_', ' ')} has no mass and cannot be free; use base: weld"
     yield primitive.base == "free" and primitive.kind() in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD), "base", message
+    massless = primitive.base == "free" and primitive.mass is None and primitive.density is None
+    yield massless, "mass", "a primitive of base free needs a mass; add mass: 2.0, or a density"
 
 
 def _visual_rules(visual: Primitive | PrimitiveVisual) -> Iterator[Rule]:

@@ -6,9 +6,10 @@
 import numpy as np
 import scipy  # its parts are imported where they are first used
 
-from mb_contact.model.shapes.triangle_meshes import triangle_mesh
+from mb_contact.model.shapes.triangle_meshes import TriangleMesh, open_edges, triangle_mesh
 
 NOTABLE, PART = 1e-3, 0.01  #: deviation from which it is told [m], and part of the size of the mesh
+NEARLY = 0.05  #: part of the edges of a mesh that may be open in one that was meant to be closed
 POINTS = 6000  #: on the surfaces, about
 FEW = 5000  #: triangles up to which cavities and winding are looked at for the volume
 BATCH = 4000  #: points that are held against a hull at a time, so that they stay in the processor's cache
@@ -69,6 +70,12 @@ def told(bodies, tolerance=None):
     tolerance : float, optional
         That was asked for [m].
     """
+    opened, edges = open_edges(bodies[0]) if isinstance(bodies[0], TriangleMesh) else (0, 0)
+    if 0 < opened < NEARLY * edges:
+        return (
+            f"its mesh is not closed ({opened} of {edges} edges have other than two triangles): it is a surface "
+            "without thickness; close it to have a solid, or take collision_meshes: convex_hull or convex_pieces"
+        )
     gap, size = bodies[0].gap, size_of(bodies)
     if gap <= (max(NOTABLE, PART * size) if tolerance is None else tolerance):
         return None
