@@ -94,9 +94,12 @@ def gripper(size):
     across = int(size[1] < size[0])
     opened, height = float(0.5 * size[across] + 0.5 * PAD[1] + 5e-3), 0.5 * size[2]
     urdf = GRIPPER.format(pad=" ".join(map(str, PAD)))
-    pose = mb.model.Pose((0.0, 0.0, max(height, 0.5 * PAD[2] + 1e-3)), (0.0, 0.0, 0.0 if across else 0.5 * np.pi))
+    pose = mb.model.Pose((0.0, 0.0, max(height, 0.5 * PAD[2] + 2e-3)), (0.0, 0.0, 0.0 if across else 0.5 * np.pi))
+    s = np.linspace(0.0, 1.0, 11)
+    times = np.concatenate([[0.0, 0.1, 0.2, 0.26], 0.3 + 0.4 * s, [0.74, 0.8, 0.9, 1.0]])
+    way = 0.1 * s**2 * (3.0 - 2.0 * s)
     motion = mb.model.Motion(
-        joint="lift", times=(0.0, 0.2, 0.3, 0.5, 0.7, 0.8, 1.0), positions=(0.0, 0.0, 0.0, 0.05, 0.1, 0.1, 0.1)
+        joint="lift", times=tuple(times), positions=(0.0, 0.0, 0.0, 0.0, *way.tolist(), 0.1, 0.1, 0.1, 0.1)
     )
     model = mb.model.SceneModel(urdf, pose=pose, joints={"left": opened, "right": opened})
     return model, motion
