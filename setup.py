@@ -30,6 +30,7 @@ REQUIRED = [
     "PyYAML>=6.0.1",
     "trimesh>=4.0",
     "pycollada>=0.7",  # trimesh reads Collada meshes with it
+    "pillow>=10.0",
     "coal>=3.0.1",
     "python-fcl>=0.7.0.8",
     "rosbags>=0.11",

@@ -63,6 +63,8 @@ MEASUREMENTS = {
                           "performance.md#the-sweeps-beside-pinocchio", False),
     "hold": Measurement("Shaken grasps beside MuJoCo", "mb-contact bench hold", "performance.md#a-step-beside-mujoco",
                         False),
+    "mug": Measurement("A mug held by its handle and shaken", "python benchmarks/mug.py --seconds 60",
+                       "collision.md#triangle-meshes", False),
     "worlds": Measurement("Many worlds beside mujoco.rollout", "mb-contact bench worlds", "worlds.md", False),
     "pendulum": Measurement("OS against NMC/OS", "mb-contact bench pendulum", "pendulum.md", False),
 }  # fmt: skip

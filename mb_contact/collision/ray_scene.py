@@ -146,7 +146,22 @@ class RayScene:
             picture = np.empty((*rays.place.shape, 3), dtype=np.uint8)
             tables = self._normals, self._solid, self._colours
             shade(*arrays, *tables, rays.rays, t, who, rays.place, AMBIENT, picture)
+            self._paint(rays, seen, t, who, picture)
         return t.ravel()[rays.place], picture
+
+    def _paint(self, rays, seen, t, who, picture):
+        """Pictures on triangles, which were shaded white."""
+        for k, mesh in enumerate(self._meshes):
+            for first, texture in mesh.textures:
+                row = who.ravel()[rays.place] - int(self._first[k]) - first
+                on = (row >= 0) & (row < len(texture.corners))
+                if not on.any():
+                    continue
+                place, solid = rays.place[on], len(self._kind) + k
+                way = rays.rays.reshape(-1, 3)[place] @ seen.turn[solid].T * t.ravel()[place][:, None]
+                points, of = seen.origin[solid] + way, row[on]
+                colours = texture.on(of, points, mesh.corners[first + of])
+                picture[on] = np.round(picture[on] * colours).astype(np.uint8)
 
     def _seen_from(self, R, p, pose, hidden):
         axes, origin = pose
@@ -210,9 +225,14 @@ class _Mesh:
 
     def __init__(self, parts):
         corners = np.concatenate([v.vertices[v.triangles] for v in parts])
-        self.colours = np.concatenate([np.tile(v.colour[:3], (len(v.triangles), 1)) for v in parts])
+        counts = [len(v.triangles) for v in parts]
+        paint = [v.colour[:3] if v.texture is None else (1.0, 1.0, 1.0) for v in parts]
+        self.colours = np.repeat(paint, counts, axis=0)
+        firsts = np.cumsum([0, *counts]).tolist()
+        self.textures = [(first, v.texture) for first, v in zip(firsts, parts) if v.texture is not None]
         self.middle = 0.5 * (corners.min(axis=(0, 1)) + corners.max(axis=(0, 1)))
         corners -= self.middle
+        self.corners = corners if self.textures else None
         self.radius = 1.001 * float(np.linalg.norm(corners, axis=2).max())
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         self.normals = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)

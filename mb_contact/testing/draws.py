@@ -109,7 +109,11 @@ def _row(values, length):
 
 
 def _mass(scene, draw, value):
-    return _changed(scene, draw, lambda entry: replace(entry, mass=float(draw.new(entry.mass, value))))
+    def change(entry):
+        key = "mass" if entry.density is None else "density"
+        return replace(entry, **{key: float(draw.new(getattr(entry, key), value))})
+
+    return _changed(scene, draw, change)
 
 
 def _size(scene, draw, value):

@@ -14,6 +14,7 @@ from mb_contact.model.pairs import link_frictions
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.height_fields import grid_triangles
+from mb_contact.model.shapes.looks import Texture
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
 from mb_contact.model.shapes.visuals import PALETTE, STILL, read_visuals, scene_visuals, shape_visuals
 from mb_contact.model.world import World
@@ -32,6 +33,7 @@ class Part(NamedTuple):
     triangles: np.ndarray  #: int64 (t, 3)
     colour: tuple  #: red, green, blue from 0 to 1
     opacity: float = 1.0
+    texture: Texture | None = None
 
 
 class Plane(NamedTuple):
@@ -60,8 +62,8 @@ class Drawing(NamedTuple):
 def scene_drawing(scene: Scene, world: World) -> Drawing:
     """Drawing of a Scene and its World."""
     read, missing = scene_visuals(scene, world)
-    visuals = [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in read]
-    seen, (collisions, planes) = {part.link for part in visuals}, _collision_shapes(world)
+    visuals = [_part(visual) for visual in read]
+    seen, (collisions, planes) = {part.link for part in visuals}, _collision_shapes(world, scene)
     visuals += [part for part in collisions if part.link not in seen]
     drawn = list(dict.fromkeys(part.link for part in (*visuals, *collisions, *planes)))
     moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
@@ -87,11 +89,18 @@ def _carried(world, drawn):
     return found
 
 
-def _collision_shapes(world):
+def _part(visual):
+    """The Part of a Visual."""
+    return Part(
+        visual.link, visual.vertices, visual.triangles, visual.colour[:3], visual.colour[3], visual.texture
+    )
+
+
+def _collision_shapes(world, scene):
     """Parts and Planes of all geometries."""
-    visuals = shape_visuals(world, FIELD_ROWS)
+    visuals = shape_visuals(world, FIELD_ROWS, scene)
     planes = [Plane(v.link, v.shape.R, v.shape.p) for v in visuals if v.shape and v.shape.kind == SHAPE_PLANE]
-    parts = [Part(v.link, v.vertices, v.triangles, v.colour[:3]) for v in visuals if len(v.triangles)]
+    parts = [_part(visual) for visual in visuals if len(visual.triangles)]
     return parts, planes
 
 
@@ -143,7 +152,7 @@ def surface_drawing(simulator: Any) -> Drawing:
         return _among_others(simulator, parts)
     for model in simulator.world.robot_models:
         visuals, without = read_visuals(model.urdf, simulator.scene.path.parent)
-        parts += [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in visuals]
+        parts += [_part(visual) for visual in visuals]
         missing += without
     moving = tuple(dict.fromkeys(part.link for part in parts if part.link != "world"))
     return Drawing(parts, [], [], moving, {}, missing)

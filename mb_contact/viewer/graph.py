@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.viewer.drawing import Drawing
-from mb_contact.viewer.normals import creased
+from mb_contact.viewer.normals import creased, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 SLASH = "\u2215"  #: what stands for a slash in the names of nodes
@@ -69,8 +69,11 @@ class SceneGraph:
                 self._plane(plane, f"plane_{i}")
 
     def _mesh(self, part, name, root=LINKS):
+        node = f"{node_name(part.link, root)}/{name}"
+        if part.texture is not None:
+            return self._attached(self._server.scene.add_mesh_trimesh(node, textured(part)), part.link)
         mesh = self._server.scene.add_mesh_simple(
-            f"{node_name(part.link, root)}/{name}", *creased(part), side="double",
+            node, *creased(part), side="double",
             color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
         )  # fmt: skip
         return self._attached(mesh, part.link)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from mb_contact.viewer.drawing import Part
 
 CREASE = np.cos(np.radians(38.0))  #: faces that meet at a larger angle keep their edge
 WELD = 1e-6  #: of a mesh's size: corners as near to each other are one
+LARGEST = 1024  #: rows and columns of a picture that a browser is given
 KEPT = 2000  #: parts whose normals are kept
 _kept: dict[tuple[int, int], tuple[Part, Floats]] = {}  #: with the part, so that its arrays live as long as their ids
 
@@ -35,6 +38,24 @@ def creased(part: Part) -> tuple[Floats, NDArray[np.int64]]:
     ways = np.round(500.0 * part_normals(part).reshape(-1, 3)).astype(np.int64)
     _, first, index = np.unique(np.hstack([places, ways]), axis=0, return_index=True, return_inverse=True)
     return corners[first], index.reshape(-1, 3).astype(np.int64)
+
+
+def textured(part: Part) -> Any:
+    """A Part with a picture as trimesh has it, its vertices apart; pictures of more than LARGEST pixels are shrunk."""
+    import trimesh
+    from PIL import Image
+
+    texture, image = part.texture, Image.fromarray(part.texture.picture)
+    image.thumbnail((LARGEST, LARGEST))
+    material = trimesh.visual.material.PBRMaterial(
+        baseColorTexture=image, baseColorFactor=(1.0, 1.0, 1.0, part.opacity), metallicFactor=0.0, roughnessFactor=0.8,
+        doubleSided=True, alphaMode="BLEND" if part.opacity < 1.0 else "OPAQUE",
+    )  # fmt: skip
+    corners = part.vertices[part.triangles].reshape(-1, 3)
+    return trimesh.Trimesh(
+        corners, np.arange(len(corners)).reshape(-1, 3), vertex_normals=part_normals(part).reshape(-1, 3),
+        visual=trimesh.visual.TextureVisuals(uv=texture.corners.reshape(-1, 2), material=material), process=False,
+    )  # fmt: skip
 
 
 def face_normals(triangles: Floats) -> Floats:
@@ -68,14 +89,3 @@ def corner_normals(triangles: Floats) -> Floats:
     out = mean.reshape(count, 3, 3)
     length = np.linalg.norm(out, axis=2, keepdims=True)
     return np.where(length > 1e-12 * size * size, out / np.maximum(length, 1e-30), faces[:, None])
-
-
-def weights(points: Floats, corners: Floats) -> Floats:
-    """Barycentric weights (n, 3) of points (n, 3) on triangles (n, 3, 3)."""
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    normal = np.cross(b - a, c - a)
-    whole = np.maximum(np.einsum("ij,ij->i", normal, normal), 1e-30)
-    u = np.einsum("ij,ij->i", np.cross(c - b, points - b), normal) / whole
-    v = np.einsum("ij,ij->i", np.cross(a - c, points - c), normal) / whole
-    found = np.stack([u, v, 1.0 - u - v], axis=1)
-    return np.clip(found, 0.0, 1.0)

@@ -7,6 +7,7 @@
 ``shape_triangles`` makes triangles of a world's collision shapes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.shapes.looks import Texture, weights
 from mb_contact.model.shapes.shape_meshes import shape_mesh
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.look import LIGHT
-from mb_contact.viewer.normals import corner_normals, face_normals, part_normals, weights
+from mb_contact.viewer.normals import corner_normals, face_normals, part_normals
 from mb_contact.viewer.snapshot import Poses
 
 AMBIENT = 0.42  #: light in the shade
@@ -45,24 +47,28 @@ class Camera:
 
 def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]:
     """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link."""
-    triangles, colours, normals = [], [], []
+    triangles, colours, normals, textures = [], [], [], []
     for part in drawing.visuals:
         p, quaternion = poses[part.link]
         R = quat_to_matrix(quaternion)
         triangles.append((part.vertices @ R.T + p)[part.triangles])
+        if part.texture is not None:
+            textures.append((sum(map(len, colours)), part.texture))
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
         normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
     corners, paint, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
-    return render(corners, paint, camera, heights[0] if heights else None, shade)
+    return render(corners, paint, camera, heights[0] if heights else None, shade, textures)
 
 
 def render(
-    triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None
+    triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None,
+    textures: Sequence[tuple[int, Texture]] = (),
 ) -> NDArray[np.uint8]:
     """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None.
 
-    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given.
+    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given; ``textures`` are pictures
+    in place of colours, each with its first triangle.
     """
     triangles = np.asarray(triangles, dtype=np.float64)
     colours = np.concatenate([np.asarray(colours, dtype=np.float64), [FLOOR]])  # the last one is the floor's
@@ -94,7 +100,11 @@ def render(
     light = AMBIENT + 0.1 * facing[:, 2] + (0.98 - AMBIENT) * lit
     gloss = GLOSS * (hit < len(triangles)) * (lit > 0.0) * np.maximum(shine, 0.0) ** 40 * lit
     picture = _sky(rays)
-    seen = np.clip(colours[hit] * light[:, None] + gloss[:, None], 0.0, 1.0)
+    colour = colours[hit]
+    for first, texture in textures:
+        on = np.flatnonzero((hit >= first) & (hit < first + len(texture.corners)))
+        colour[on] = texture.on(hit[on] - first, points[on], triangles[hit[on]])
+    seen = np.clip(colour * light[:, None] + gloss[:, None], 0.0, 1.0)
     centre, half = _middle(triangles)
     mist = np.linalg.norm(points[:, :2] - centre, axis=1) / half  # the floor fades into the horizon
     mist = (np.clip((mist - 0.25) / 0.75, 0.0, 1.0) ** 2 * (hit == len(triangles)))[:, None]

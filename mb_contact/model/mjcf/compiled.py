@@ -20,6 +20,7 @@ from mb_contact.model.rotations import quat_to_matrix
 FREE, BALL, SLIDE, HINGE = range(4)  #: mjtJoint
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)  #: mjtGeom; above: SDF and what is only drawn
 SITE = 6  #: mjtObj
+RGB, RGBA, FLAT = 1, 8, 0  #: mjtTextureRole, mjtTexture
 
 
 def load_mujoco(path: str | Path) -> tuple[Any, frozenset[str]]:

@@ -84,7 +84,7 @@ def import_mjcf(path: str | Path, folder: str | Path, keyframe: str | None = Non
     robots = write_robots(compiled, shapes, folder)
     scene = _scene(compiled, contacts, shapes, robots, (q, v), folder / "scene.yaml")
     scene = _with_filters(scene, contacts)
-    compiled.left_out += losses(compiled)
+    compiled.left_out += losses(compiled, shapes.pictures)
     parts.of_several(compiled, q)
     left_out = tuple(dict.fromkeys(compiled.left_out))
     hulls = ("Its collision meshes are their hulls, as in MuJoCo.",) if shapes.files else ()

@@ -3,7 +3,7 @@
 
 """What a compiled MJCF holds that a scene cannot tell, in one sentence a kind."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from mb_contact.model.mjcf.compiled import MESH, Compiled
 
 #: prefix of the arrays, name of their number, what it is called
 PARTS = (
-    ("cam", "ncam", "cameras"), ("tex", "ntex", "textures"),
+    ("cam", "ncam", "cameras"),
     ("flex", "nflex", "flexible bodies"), ("skin", "nskin", "skins"), ("plugin", "nplugin", "plugins"),
 )  # fmt: skip
 #: arrays that are zero where nothing is meant by them, and what they mean; some only newer releases have
@@ -28,13 +28,16 @@ EXTRAS = (
 FLAGS = ("OVERRIDE", "ACTUATION")  #: that change what happens, and that a scene has no word for
 
 
-def losses(c: Compiled) -> Iterator[str]:
-    """A sentence for each kind of thing that is left out, with the names of all of that kind."""
+def losses(c: Compiled, pictures: Collection[int]) -> Iterator[str]:
+    """A sentence for each kind of thing that is left out, with the names of all of that kind; ``pictures`` are not."""
     m = c.m
     for prefix, count, what in PARTS:
         number = int(getattr(m, count, 0))
         if number:
             yield f"{what}: {', '.join(c.called(prefix, i, '') for i in range(number))}"
+    unseen = [i for i in range(m.ntex) if i not in pictures]
+    if unseen:
+        yield f"textures: {', '.join(c.called('tex', i, '') for i in unseen)}"
     for array, prefix, what in EXTRAS:
         rows = np.asarray(getattr(m, array, np.zeros(0)))
         with_it = np.flatnonzero(rows.reshape(len(rows), -1).any(axis=1)).tolist() if len(rows) else []

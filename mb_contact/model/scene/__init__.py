@@ -7,7 +7,7 @@
 ``rules``, ``schema``, ``writer`` and ``reference`` are the same for every key.
 """
 
-from mb_contact.model.scene.bodies import Ground, Heights, Pose, Primitive, Rest, Velocity
+from mb_contact.model.scene.bodies import Ground, Heights, Pose, Primitive, PrimitiveVisual, Rest, Velocity
 from mb_contact.model.scene.couplings import Closure, Gear, Motion
 from mb_contact.model.scene.flexible_links import Beam, FlexibleLink
 from mb_contact.model.scene.handling import AdhesionPad, MovingSurface
@@ -46,6 +46,7 @@ __all__ = [
     "ELASTIC_MODELS", "GRAVITY", "MOST_FRICTION", "PUSH_OUT_RATE", "PUSH_OUT_VELOCITY", "Actuator", "AdhesionPad",
     "AnisotropicFriction", "Beam", "Closure", "CollisionFilters", "EntityInfo", "FlexibleLink", "Gear", "Ground",
     "Heights", "Image", "JointProperties", "Material", "MaterialPair", "MeshChoices", "ModelMaterials", "Motion",
-    "MovingSurface", "NamedPose", "Pad", "PathElement", "Pose", "Primitive", "Rest", "Scan", "Scene", "SceneModel",
-    "Sensor", "Softness", "Tendon", "Velocity", "check_scene", "load_scene", "preset", "save_scene",
+    "MovingSurface", "NamedPose", "Pad", "PathElement", "Pose", "Primitive", "PrimitiveVisual", "Rest", "Scan",
+    "Scene", "SceneModel", "Sensor", "Softness", "Tendon", "Velocity", "check_scene", "load_scene", "preset",
+    "save_scene",
 ]  # fmt: skip

@@ -188,9 +188,64 @@ class Heights:
     seed: int = key("Seed of rough, hills and steps.", 0, low=0, high=MOST_SEED, example="7")
 
 
+#: Shapes that a ``visual`` may have.
+DRAWN_SHAPES = tuple(shape for shape in SHAPE_SIZES if shape not in ("height_field", "plane"))
+
+
+@dataclass(frozen=True)
+class PrimitiveVisual:
+    """What an object looks like, apart from what collides: a shape, or a mesh in the colours of its file.
+
+    Examples
+    --------
+    >>> look = mb.model.PrimitiveVisual("sphere", (0.02,), color=(0.8, 0.1, 0.1))
+    >>> mb.model.Primitive("cherry", "box", (0.04, 0.04, 0.04), base="free", mass=0.01, visual=look).visual.shape
+    'sphere'
+    """
+
+    NOUN: ClassVar[str] = "visual"
+
+    shape: str = key("Shape.", "mesh", choices=DRAWN_SHAPES, example="mesh")
+    size: tuple[float, ...] = key(
+        "Full lengths, as those of a primitive.", (), unit="m", above=0.0, single=True, example="[0.02]"
+    )
+    mesh: str | None = key(
+        "Mesh file, from the scene's folder or package://.", None, example="mug.glb", only={"shape": ("mesh",)},
+        needed={"shape": ("mesh",)},
+    )
+    scale: tuple[float, float, float] = key(
+        "Factors of the mesh along its axes.", (1.0, 1.0, 1.0), nonzero=True, example="[0.001, 0.001, 0.001]"
+    )
+    pose: Pose = key("Where it is in the frame of the object.", Pose())
+    color: tuple[float, ...] = key(
+        "Red, green, blue, and opacity, in place of the file's.", (), low=0.0, high=1.0, example="[0.8, 0.2, 0.1]"
+    )
+
+    def kind(self) -> int:
+        """The shape as a number.
+
+        Returns
+        -------
+        int
+            SHAPE_* of ``mb_contact.types``.
+        """
+        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
+
+    def kernel_size(self) -> Floats:
+        """Size as the kernels want it.
+
+        Returns
+        -------
+        ndarray (3,)
+            [m]
+        """
+        return kernel_size(self.kind(), self.size)
+
+
 @dataclass(frozen=True)
 class Primitive:
-    """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
+    """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg], or a
+    density [kg/m^3], with which mass and inertia are those of the mesh itself, whatever stands for it in contacts.
 
     The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
     (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
@@ -203,7 +258,7 @@ class Primitive:
     (2, array([0.03, 0.05, 0.  ]))
     """
 
-    AT_MOST_ONE: ClassVar = (("mesh", "pieces"),)
+    AT_MOST_ONE: ClassVar = (("mesh", "pieces"), ("mass", "density"))
 
     name: str = key("Name, as links have one.", example="box")
     shape: str = key("Shape.", choices=SHAPE_SIZES, example="box")
@@ -213,7 +268,11 @@ class Primitive:
     )
     pose: Pose = key("Where it stands.", Pose())
     base: str = key("Whether it is fixed to the world.", "weld", choices=BASES)
-    mass: float | None = key("Mass.", None, unit="kg", above=0.0, example="2.0", needed={"base": ("free",)})
+    mass: float | None = key("Mass; a free one needs it, or a density.", None, unit="kg", above=0.0, example="2.0")
+    density: float | None = key(
+        "Density, in place of the mass; a mesh must be closed.", None, unit="kg/m^3", above=0.0, example="2700.0",
+        only={"base": ("free",)},
+    )
     inertia: tuple[float, float, float] | None = key(
         "Principal moments; by default those of the homogeneous solid.", None, unit="kg m^2",
         example="[0.01, 0.01, 0.02]",
@@ -244,6 +303,14 @@ class Primitive:
     )
     hull_vertices: int | None = key(
         "Most vertices of a hull of the mesh.", None, low=HULL_VERTICES[0], high=HULL_VERTICES[1], example="32"
+    )
+    color: tuple[float, ...] = key(
+        "Red, green, blue, and opacity, in place of the mesh file's or one by turns.", (), low=0.0, high=1.0,
+        example="[0.8, 0.2, 0.1]",
+    )
+    visual: PrimitiveVisual | None = key(
+        "What it looks like, apart from what collides; by default its mesh as the file has it, or its shape.", None,
+        example="{mesh: mug.glb}",
     )
 
     def kind(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from mb_contact.keys.declaration import Key, alternatives, broken_conditions, declared
 from mb_contact.keys.kinds import Kind, Record, Text
 from mb_contact.model.flexible.beams import SECTIONS
-from mb_contact.model.scene.bodies import SHAPE_SIZES, Heights, Pose, Primitive
+from mb_contact.model.scene.bodies import SHAPE_SIZES, Heights, Pose, Primitive, PrimitiveVisual
 from mb_contact.model.scene.couplings import Motion
 from mb_contact.model.scene.flexible_links import Beam
 from mb_contact.model.scene.materials import AnisotropicFriction
@@ -238,13 +238,23 @@ def _pose_rules(pose: Pose) -> Iterator[Rule]:
 
 
 def _primitive_rules(primitive: Primitive) -> Iterator[Rule]:
-    shape, size, wanted = primitive.shape, list(primitive.size), SHAPE_SIZES[primitive.shape]
-    form = f"[{', '.join(wanted)}]" if wanted else "none"
-    yield len(size) != len(wanted), "size", f"a {shape} has size {form}, got {size}"
+    shape = primitive.shape
+    yield from _visual_rules(primitive)
     pieceless = shape == "mesh" and primitive.mesh is None and not primitive.pieces
     yield pieceless, "mesh", "a mesh needs the address of its file, or pieces"
     message = f"a {shape.replace('_', ' ')} has no mass and cannot be free; use base: weld"
     yield primitive.base == "free" and primitive.kind() in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD), "base", message
+    massless = primitive.base == "free" and primitive.mass is None and primitive.density is None
+    yield massless, "mass", "a primitive of base free needs a mass; add mass: 2.0, or a density"
+
+
+def _visual_rules(visual: Primitive | PrimitiveVisual) -> Iterator[Rule]:
+    """Of size and colour, which objects and their looks have."""
+    shape, size, wanted = visual.shape, list(visual.size), SHAPE_SIZES[visual.shape]
+    form = f"[{', '.join(wanted)}]" if wanted else "none"
+    yield len(size) != len(wanted), "size", f"a {shape} has size {form}, got {size}"
+    colour = list(visual.color)
+    yield len(colour) not in (0, 3, 4), "color", f"is red, green, blue, and opacity where one likes, got {colour}"
 
 
 def _height_rules(heights: Heights) -> Iterator[Rule]:
@@ -314,6 +324,7 @@ def _beam_rules(beam: Beam) -> Iterator[Rule]:
 
 #: Rules of single records.
 RULES: dict[type, Any] = {
-    Pose: _pose_rules, Primitive: _primitive_rules, Heights: _height_rules, AnisotropicFriction: _anisotropy_rules,
+    Pose: _pose_rules, Primitive: _primitive_rules, PrimitiveVisual: _visual_rules, Heights: _height_rules,
+    AnisotropicFriction: _anisotropy_rules,
     Motion: _motion_rules, Image: _image_rules, Scan: _scan_rules, NamedPose: _place_rules, Beam: _beam_rules,
 }  # fmt: skip

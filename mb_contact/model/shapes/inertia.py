@@ -68,6 +68,16 @@ def solid(kind, size, mass):
     raise ValueError(f"a shape of kind {kind} has no inertia")
 
 
+def volume_of(kind, size):
+    """Volume of a solid shape [m^3]; ``size`` as SHAPE_* says."""
+    if kind == SHAPE_BOX:
+        return 8.0 * float(np.prod(size))
+    if kind in (SHAPE_SPHERE, SHAPE_ELLIPSOID):
+        return 4.0 / 3.0 * np.pi * (float(size[0]) ** 3 if kind == SHAPE_SPHERE else float(np.prod(size)))
+    tube = 2.0 * np.pi * float(size[0]) ** 2 * float(size[1])
+    return {SHAPE_CYLINDER: tube, SHAPE_CONE: tube / 3.0, SHAPE_CAPSULE: tube + volume_of(SHAPE_SPHERE, size)}[kind]
+
+
 def solid_polyhedra(bodies, mass):
     """RigidInertia of homogeneous polyhedra that share a mass [kg], in the frame that their vertices are in.
 

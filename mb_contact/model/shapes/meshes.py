@@ -25,7 +25,7 @@ LOOKS = ("library_effects", "library_images", "library_materials", "bind_materia
 PIECES = ((64, 400_000), (128, 800_000), (256, 1_600_000))
 KINDS = Hull, TriangleMesh  #: of what is kept, which its fields tell apart
 #: what, beside the content, a kept body depends on; the first number grows where hulls or meshes are made otherwise
-RULES = f"7 {DETAIL} {FLAT}"
+RULES = f"8 {DETAIL} {FLAT}"
 
 
 def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES, tolerance=None):
@@ -133,7 +133,7 @@ def read_mesh(content, kind):
             return _checked(*read_stl(content))
         import trimesh  # takes seconds, and only such a mesh needs it
 
-        unit = _collada_unit(content) if kind == "dae" else 1.0
+        unit = collada_unit(content) if kind == "dae" else 1.0
         content = _without_looks(content) if kind == "dae" else content
         loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", skip_materials=True)
         mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded.dump(concatenate=True)
@@ -163,7 +163,7 @@ def _without_looks(content):
     return etree.tostring(root)
 
 
-def _collada_unit(content):
+def collada_unit(content):
     """Metres in a unit of a Collada file."""
     unit = re.search(rb'<unit\b[^>]*\bmeter\s*=\s*"([^"]+)"', content)
     return float(unit.group(1)) if unit else 1.0

@@ -12,7 +12,7 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.shapes.height_fields import height_field
 from mb_contact.model.shapes.heights import read_heights, terrain
 from mb_contact.model.shapes.hulls import MOST_VERTICES
-from mb_contact.model.shapes.inertia import RigidInertia, shell, solid, solid_polyhedra
+from mb_contact.model.shapes.inertia import RigidInertia, shell, solid, solid_polyhedra, volume_of
 from mb_contact.model.shapes.meshes import convex_bodies
 from mb_contact.model.shapes.triangle_meshes import SHEET, TriangleMesh
 from mb_contact.types import (
@@ -85,6 +85,9 @@ def _height_field(scene, primitive, key):
 def primitive_inertia(scene, primitive, hulls, key):
     """RigidInertia of a free primitive: the solid's, with the moments that the scene gives instead of its own."""
     kind, size, mass = primitive.kind(), primitive.kernel_size(), primitive.mass
+    if primitive.density is not None:
+        hulls = _solids(scene, primitive, hulls, key)
+        mass = primitive.density * (sum(map(_volume, hulls)) if hulls[0] is not None else volume_of(kind, size))
     if isinstance(hulls[0], TriangleMesh) and hulls[0].sided == SHEET:
         body = shell((hulls[0].vertices + hulls[0].centre)[hulls[0].triangles], mass)
     elif hulls[0] is not None:
@@ -97,7 +100,7 @@ def primitive_inertia(scene, primitive, hulls, key):
         if not (np.isfinite(body.inertia).all() and (moments > 0.0).all()):
             words = ", ".join(f"{moment:g}" for moment in moments)
             message = f"this mass and size give moments of {words} kg m^2; no body is so small or so large"
-            raise scene.error(f"{key}.mass", message)
+            raise scene.error(f"{key}.{'mass' if primitive.density is None else 'density'}", message)
         return body
     low, middle, high = sorted(primitive.inertia)
     scene.refuse_if(
@@ -106,6 +109,21 @@ def primitive_inertia(scene, primitive, hulls, key):
         "above zero and at most the sum of the others",
     )
     return body._replace(inertia=np.diag(primitive.inertia))
+
+
+def _solids(scene, primitive, hulls, key):
+    """What a density fills: pieces of one's own as they are, a mesh file's own triangles, which must be closed."""
+    if primitive.mesh is None:
+        return hulls
+    (mesh,) = convex_bodies(scene_file(scene, primitive.mesh, f"{key}.mesh"), primitive.scale, "mesh")
+    message = "the mesh is open and encloses no volume; close it where edges have one triangle, or give a mass"
+    scene.refuse_if(mesh.sided == SHEET, f"{key}.density", message)
+    return [mesh]
+
+
+def _volume(body):
+    """Of a closed polyhedron [m^3]."""
+    return float(np.linalg.det((body.vertices + body.centre)[body.triangles]).sum()) / 6.0
 
 
 def free_body(body):

@@ -8,6 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy  # its parts are imported where they are first used
 
+from mb_contact.model.shapes.mesh_edges import (
+    closed_pairs,
+    directed,
+    matched,
+    neighbours,
+    sheet_pairs,
+    touching_pairs,
+    without_flaps,
+)
 from mb_contact.model.shapes.mesh_trees import box_tree
 from mb_contact.types import SHAPE_CONVEX, SHAPE_MESH
 
@@ -86,9 +95,19 @@ def triangle_mesh(vertices, triangles):
     vertices, triangles = _merged(vertices - centre, triangles, SAME_POINT * diagonal)
     if len(triangles) == 0:
         raise ValueError("no triangle has an area")
+    used, triangles = np.unique(without_flaps(triangles), return_inverse=True)
+    vertices, triangles = np.ascontiguousarray(vertices[used]), triangles.reshape(-1, 3).astype(np.int64)
     triangles, sided = _oriented(vertices, triangles)
-    normals, pairs = _sides(vertices, triangles, sided)
+    normals, pairs, sided = _sides(vertices, triangles, sided)
     return _assembled(vertices, triangles, normals, pairs, sided, centre, half, FLAT * diagonal)
+
+
+def open_edges(mesh):
+    """Edges of a sheet that have other than two triangles, and all of its edges; (0, 0) of what encloses a volume."""
+    if mesh.sided == CLOSED:
+        return 0, 0
+    count = neighbours(mesh.triangles[: len(mesh.triangles) // 2])[2]
+    return int((count != 2).sum()), len(count)
 
 
 def field_mesh(field):
@@ -99,7 +118,7 @@ def field_mesh(field):
     field : HeightField
     """
     normals = np.asarray(field.faces)
-    pairs = _pairs(_directed(field.triangles))
+    pairs = matched(directed(field.triangles))
     return _assembled(
         field.vertices, field.triangles, normals, pairs, CLOSED, field.centre, field.half, 0.0, field.patch,
     )  # fmt: skip
@@ -128,28 +147,16 @@ def _merged(vertices, triangles, same):
     triangles = np.stack([triangles[np.arange(len(triangles)), (turned + k) % 3] for k in range(3)], axis=1)
     _, once = np.unique(triangles, axis=0, return_index=True)
     triangles = triangles[np.sort(once)]
-    used, triangles = np.unique(triangles, return_inverse=True)
-    return np.ascontiguousarray(vertices[used]), triangles.reshape(-1, 3).astype(np.int64)
-
-
-def _directed(triangles):
-    """(edges (3 t, 2), in the order of the triangles)."""
-    return np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
-
-
-def _neighbours(triangles):
-    """Undirected edges of more than one triangle: (half edges that belong together by number of edge, counts)."""
-    edges = _directed(triangles)
-    _, number, count = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
-    return edges, number.reshape(-1), count
+    return vertices, triangles
 
 
 def _oriented(vertices, triangles):
     """Triangles wound alike, outward where they enclose a volume; CLOSED or SHEET."""
-    edges, number, count = _neighbours(triangles)
-    if (count != 2).any():
+    edges, number, count = neighbours(triangles)
+    two = (count == 2).all()
+    order = np.argsort(number, kind="stable").reshape(-1, 2) if two else touching_pairs(vertices, triangles)
+    if order is None:
         return triangles, SHEET
-    order = np.argsort(number, kind="stable").reshape(-1, 2)
     agree = edges[order[:, 0], 0] == edges[order[:, 1], 1]
     t = len(triangles)
     graph = scipy.sparse.coo_array((np.ones(len(order)), (order // 3).T), shape=(t, t)).tocsr()
@@ -211,50 +218,19 @@ def _is_within(corners):
     return bool((height > 0.0).sum() % 2)
 
 
-def _pairs(edges):
-    """Half edges (i, j) that lie on each other the opposite way, i < j; alone ones as (i, -1)."""
-    order = np.lexsort(np.sort(edges, axis=1).T)
-    sorted_edges = np.sort(edges, axis=1)[order]
-    same = (sorted_edges[1:] == sorted_edges[:-1]).all(axis=1)
-    first = np.flatnonzero(np.concatenate([same, [False]]))
-    alone = ~(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
-    both = np.sort(np.stack([order[first], order[first + 1]], axis=1), axis=1)
-    return np.concatenate([both, np.stack([order[alone], np.full(alone.sum(), -1)], axis=1)])
-
-
 def _sides(vertices, triangles, sided):
-    """(normals of triangles, pairs of half edges); of a sheet the triangles are doubled in place."""
+    """(normals of triangles, pairs of half edges, CLOSED or SHEET); of a sheet both sides of each triangle are paired.
+
+    What would be closed, but has solids that touch along an edge on no side that looks at another, is a sheet.
+    """
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     if sided == CLOSED:
-        return normals, _pairs(_directed(triangles))
-    return normals, _sheet_pairs(vertices, triangles, normals)
-
-
-def _sheet_pairs(vertices, triangles, normals):
-    """Pairs of half edges of both sides of a sheet: about each edge, the sides that look at each other.
-
-    Half edges of the front of triangle i are 3 i + k, those of its back 3 (t + i) + k, along the same edge k.
-    """
-    edges, number, count = _neighbours(triangles)
-    t, order, pairs, at = len(triangles), np.argsort(number, kind="stable"), [], 0
-    for size in count.tolist():
-        fan = order[at : at + size]
-        at += size
-        low, high = np.sort(edges[fan[0]])
-        along = vertices[high] - vertices[low]
-        along = along / np.linalg.norm(along)
-        third = vertices[triangles[fan // 3, (fan % 3 + 2) % 3]] - vertices[low]
-        third -= np.outer(third @ along, along)
-        u = third[0] / np.linalg.norm(third[0])
-        angle = np.arctan2(third @ np.cross(along, u), third @ u) % (2.0 * np.pi)
-        fan = fan[np.argsort(angle, kind="stable")]
-        forward = edges[fan, 0] == low  # the front looks towards growing angles
-        ahead = np.where(forward, fan, fan + 3 * t)
-        behind = np.where(forward, fan + 3 * t, fan)
-        pairs += zip(ahead.tolist(), np.roll(behind, -1).tolist())
-    return np.array(pairs, dtype=np.int64)
+        found = closed_pairs(vertices, triangles)
+        if found is not None:
+            return normals, found, CLOSED
+    return normals, sheet_pairs(vertices, triangles), SHEET
 
 
 # --- what stands out ------------------------------------------------------------------------------
@@ -263,13 +239,13 @@ def _sheet_pairs(vertices, triangles, normals):
 def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, patch=None):
     """The mesh from its triangles, and from the half edges that are two sides of one edge."""
     single = len(triangles)
-    edges = _directed(triangles)
+    edges = directed(triangles)
     if sided == SHEET:
         triangles = np.concatenate([triangles, triangles[:, [1, 0, 2]]])  # edge 0 of the back is that of the front
         normals = np.concatenate([normals, -normals])
         back = 3 * single + np.array([0, 2, 1])[np.arange(3 * single) % 3] + 3 * (np.arange(3 * single) // 3)
         pairs = np.where(pairs >= 3 * single, back[np.maximum(pairs - 3 * single, 0)], pairs)
-        edges = _directed(triangles)
+        edges = directed(triangles)
     if patch is None:
         patch = _patches(vertices, triangles, normals, pairs, flat)
         doubled = np.cross(*(vertices[triangles[:, k]] - vertices[triangles[:, 0]] for k in (1, 2)))

@@ -13,7 +13,7 @@ from mb_contact.checks import as_number
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
 from mb_contact.model.scene.bodies import kernel_size
-from mb_contact.model.shapes.meshes import mesh_content, read_mesh
+from mb_contact.model.shapes.looks import Painted, Texture, read_painted, read_picture, tinted, wrapped
 from mb_contact.model.shapes.shape_meshes import box_mesh, round_mesh, shape_mesh
 from mb_contact.types import (
     SHAPE_BOX,
@@ -55,6 +55,7 @@ class Visual(NamedTuple):
     triangles: np.ndarray  #: int64 (t, 3)
     colour: tuple  #: red, green, blue, opacity, from 0 to 1
     shape: Shape | None = None  #: what the triangles stand for; None where they are all there is
+    texture: Texture | None = None  #: picture on the triangles, whose mean is the colour
 
 
 def read_visuals(urdf, start=None, package_dirs=(), most=MOST):
@@ -76,24 +77,29 @@ def read_visuals(urdf, start=None, package_dirs=(), most=MOST):
     missing : list of str
     """
     root = etree.fromstring(urdf.encode())
-    named = {entry.get("name"): entry for entry in root.findall("material")}
+    named = {entry.get("name"): entry for entry in (*root.iter("material"), *root.findall("material")) if len(entry)}
     visuals, missing = [], []
     for number, link in enumerate(root.findall("link")):
         for visual in link.findall("visual"):
+            told = []
             try:
-                (vertices, triangles), kind, size = _geometry(visual.find("geometry"), start, package_dirs, most)
+                parts, shape = _geometry(visual.find("geometry"), start, package_dirs, most, told)
                 R, p = _origin(visual.find("origin"))
             except (ValueError, OSError) as error:
                 missing.append(f"link '{link.get('name')}': visual left out: {error}")
                 continue
-            colour = _colour(visual.find("material"), named, number)
-            shape = None if kind is None else Shape(kind, size, R, p)
-            visuals.append(Visual(link.get("name"), vertices @ R.T + p, triangles, colour, shape))
+            paint = _Paint(visual.find("material"), named, number, start, package_dirs)
+            visuals += [_placed(link.get("name"), part, shape, R, p, *paint.of(part, shape)) for part in parts]
+            missing += [f"link '{link.get('name')}': {text}" for text in told + paint.missing]
     return visuals, missing
 
 
 def scene_visuals(scene, world, most=MOST):
-    """The visuals of all robots of a scene, each relative to the file it comes from; as :func:`read_visuals`."""
+    """The visuals of all robots of a scene, each relative to the file it comes from, and those of its objects.
+
+    Of objects these are what their ``visual`` says, and meshes as their files have them; the other objects look like
+    their collision shapes.  As :func:`read_visuals`.
+    """
     folder = Path() if scene.path is None else Path(scene.path).parent
     visuals, missing = [], []
     for entry, model in zip(scene.models, world.robot_models):
@@ -103,74 +109,136 @@ def scene_visuals(scene, world, most=MOST):
         found, without = read_visuals(model.urdf, start, scene.package_folders(), most)
         visuals += found
         missing += without
+    colours = shape_colours(world, scene)
+    for primitive in scene.primitives:
+        visual = primitive.visual or (primitive if primitive.mesh is not None else None)
+        if visual is None or primitive.name not in world.frames:
+            continue
+        told = []
+        try:
+            parts, shape = _of_object(visual, scene.package_folders(), folder, most, told)
+        except (ValueError, OSError) as error:
+            missing.append(f"'{primitive.name}': visual left out: {error}")
+            continue
+        R, p = (np.eye(3), np.zeros(3)) if visual is primitive else (visual.pose.rotation(), visual.pose.origin())
+        said = rgba(getattr(visual, "color", ())) or rgba(primitive.color)
+        for part in parts:
+            colour, texture = (said, None) if said else (part.colour or colours[primitive.name], part.texture)
+            visuals.append(_placed(primitive.name, part, shape, R, p, colour, texture))
+        missing += [f"'{primitive.name}': {text}" for text in told]
     return visuals, missing
 
 
-def shape_visuals(world, most=None):
-    """The collision shapes of a world as Visuals; a plane has no triangles.
+def rgba(color):
+    """Red, green, blue and opacity of a scene's ``color``; None where it has none."""
+    return (*(float(x) for x in color), 1.0)[:4] if len(color) else None
+
+
+def shape_colours(world, scene=None):
+    """Colours of links by their collision shapes: what the scene says, or by turns."""
+    said = {p.name: rgba(p.color) for p in scene.primitives if len(p.color)} if scene is not None else {}
+    colours, turn = {}, 0
+    for g, link in enumerate(world.geometry_links):
+        if g in world.anchors or link in colours:
+            continue
+        still = world.frames[link].body == WORLD
+        colours[link] = said.get(link) or (*(STILL if still else PALETTE[turn % len(PALETTE)]), 1.0)
+        turn += not still
+    return colours
+
+
+def shape_visuals(world, most=None, scene=None):
+    """The collision shapes of a world as Visuals, in the colours of a scene; a plane has no triangles.
 
     Of a height field's rows and columns at most ``most`` each are taken where that is given.
     """
-    visuals, colours = [], {}
+    visuals, colours = [], shape_colours(world, scene)
     for g, link in enumerate(world.geometry_links):
         if g in world.anchors:
             continue
         frame, kind = world.frames[link], int(world.geoms.kind[g])
         R, p = frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
         vertices, triangles = shape_mesh(world.geoms, g, most)
-        colour = STILL if frame.body == WORLD else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
         shape = None if kind in MESHES else Shape(kind, world.geoms.size[g], R, p)
-        visuals.append(Visual(link, vertices @ R.T + p, triangles, (*colour, 1.0), shape))
+        visuals.append(Visual(link, vertices @ R.T + p, triangles, colours[link], shape))
     return visuals
 
 
 def visible(scene, world):
-    """What can be seen: the visuals of the robots, and the collision shapes of links without any."""
+    """What can be seen: the visuals of robots and objects, and the collision shapes of links without any."""
     visuals, _ = scene_visuals(scene, world, most=None)
     drawn = {visual.link for visual in visuals}
-    return visuals + [visual for visual in shape_visuals(world) if visual.link not in drawn]
+    return visuals + [visual for visual in shape_visuals(world, scene=scene) if visual.link not in drawn]
 
 
 # --- one visual -----------------------------------------------------------------------------------
 
 
-def _geometry(geometry, start, package_dirs, most):
-    """(vertices, triangles), SHAPE_* or None and size of a ``<geometry>``; ValueError or OSError says why not."""
+def _geometry(geometry, start, package_dirs, most, told):
+    """Parts of a ``<geometry>`` (list of Painted), its (SHAPE_*, size) or None; ValueError or OSError says why not."""
     shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
     if len(shapes) != 1:
         raise ValueError("it needs one shape")
     shape = shapes[0]
     if shape.tag == "mesh":
-        return _mesh(shape, start, package_dirs, most), None, None
+        scale = _numbers(shape, "scale", 3, np.ones(3))
+        return _mesh(shape.get("filename") or "", scale, package_dirs, start, most, told), None
     if shape.tag == "box":
         size = kernel_size(SHAPE_BOX, _numbers(shape, "size", 3))
-        return box_mesh(size), SHAPE_BOX, size
+        return [Painted(*box_mesh(size))], (SHAPE_BOX, size)
     if shape.tag not in ROUND_SHAPES:
         raise ValueError(f"<{shape.tag}> is not drawn")
     length = np.zeros(1) if shape.tag == "sphere" else _numbers(shape, "length", 1)
     kind = ROUND_SHAPES[shape.tag]
     size = kernel_size(kind, (*_numbers(shape, "radius", 1), *length))
-    return round_mesh(kind, size), kind, size
+    return [Painted(*round_mesh(kind, size))], (kind, size)
 
 
-def _mesh(shape, start, package_dirs, most):
-    path = find_resource(shape.get("filename") or "", package_dirs, start)
-    kind = path.suffix.lower()[1:]
-    vertices, triangles = read_mesh(mesh_content(path), kind)
-    vertices = vertices * _numbers(shape, "scale", 3, np.ones(3))
-    return (vertices, triangles) if most is None else thinned(vertices, triangles, most)
+def _of_object(visual, package_dirs, start, most, told):
+    """The same of an object's mesh, or of its ``visual``."""
+    if visual.shape == "mesh":
+        return _mesh(visual.mesh, visual.scale, package_dirs, start, most, told), None
+    kind, size = visual.kind(), visual.kernel_size()
+    return [Painted(*(box_mesh(size) if kind == SHAPE_BOX else round_mesh(kind, size)))], (kind, size)
 
 
-def thinned(vertices, triangles, most=MOST):
-    """A mesh of more than ``most`` triangles with its vertices moved to a grid, and what vanishes left out."""
+def _mesh(address, scale, package_dirs, start, most, told):
+    """Parts of a mesh file, scaled and thinned; what is missing of its looks is ``told``."""
+    parts, missing = read_painted(find_resource(address, package_dirs, start))
+    told += missing
+    whole, found = sum(len(part.triangles) for part in parts), []
+    size = np.ptp(np.concatenate([part.vertices for part in parts]) * scale, axis=0).max()
+    for part in parts:
+        vertices, triangles, rows = part.vertices * scale, part.triangles, slice(None)
+        if most is not None and whole > most:
+            vertices, triangles, rows = thinned(vertices, triangles, 0, size)
+        texture = None if part.texture is None else part.texture._replace(corners=part.texture.corners[rows])
+        places = None if part.places is None else part.places[rows]
+        found.append(part._replace(vertices=vertices, triangles=triangles, texture=texture, places=places))
+    return [part for part in found if len(part.triangles)]
+
+
+def _placed(link, part, shape, R, p, colour, texture):
+    """A Visual of a Painted part; a shape with a picture is its triangles."""
+    solid = None if shape is None or texture is not None else Shape(*shape, R, p)
+    return Visual(link, part.vertices @ R.T + p, part.triangles, colour, solid, texture)
+
+
+def thinned(vertices, triangles, most=MOST, size=None):
+    """A mesh of more than ``most`` triangles with its vertices moved to a grid, and what vanishes left out.
+
+    Returns vertices, triangles, and of each triangle which one it was; ``size`` is the longest side of the whole [m].
+    """
     if len(triangles) <= most:
-        return vertices, triangles
+        return vertices, triangles, np.arange(len(triangles))
     low = vertices.min(axis=0)
-    cell = np.ptp(vertices, axis=0).max() / FINE
+    cell = (np.ptp(vertices, axis=0).max() if size is None else size) / FINE
     grid, index = np.unique(np.round((vertices - low) / cell).astype(np.int64), axis=0, return_inverse=True)
     triangles = index.reshape(-1)[triangles]
     a, b, c = triangles.T
-    return low + cell * grid, np.unique(triangles[(a != b) & (b != c) & (c != a)], axis=0)
+    kept = np.flatnonzero((a != b) & (b != c) & (c != a))
+    triangles, once = np.unique(triangles[kept], axis=0, return_index=True)
+    return low + cell * grid, triangles, kept[once]
 
 
 def _numbers(element, key, count, default=None):
@@ -188,15 +256,31 @@ def _origin(element):
     return rpy_to_matrix(_numbers(element, "rpy", 3, np.zeros(3))), p
 
 
-def _colour(material, named, number):
-    """Colour of a visual as its file gives it, or light and dark by turns."""
-    entry = material
-    if entry is not None and entry.find("color") is None:
-        entry = named.get(entry.get("name"))
-    if entry is not None and entry.find("color") is not None:
+class _Paint:
+    """Colours of one ``<visual>``: those of its mesh file, then its own material's, then light and dark by turns."""
+
+    def __init__(self, material, named, number, start, package_dirs):
+        entry = material
+        if entry is not None and entry.find("color") is None and entry.find("texture") is None:
+            entry = named.get(entry.get("name"))
+        self.colour, self.picture, self.missing = None, None, []
+        self.default = (*(LIGHT, DARK, LIGHT, ACCENT)[number % 4], 1.0)
+        colour, texture = (None, None) if entry is None else (entry.find("color"), entry.find("texture"))
         try:
-            rgba = _numbers(entry.find("color"), "rgba", 4)
-            return (*(float(x) for x in np.clip(rgba[:3], 0.08, 0.92)), float(np.clip(rgba[3], 0.0, 1.0)))
-        except ValueError:
-            pass  # a colour is not worth a refusal
-    return (*(LIGHT, DARK, LIGHT, ACCENT)[number % 4], 1.0)
+            if colour is not None:
+                self.colour = tuple(float(x) for x in np.clip(_numbers(colour, "rgba", 4), 0.0, 1.0))
+            if texture is not None:
+                picture = read_picture(find_resource(texture.get("filename") or "", package_dirs, start))
+                self.picture = tinted(picture, None if self.colour is None else self.colour[:3])
+        except (ValueError, OSError) as error:
+            self.missing.append(f"material '{material.get('name')}': {error}")
+
+    def of(self, part, shape):
+        """(colour, Texture or None) of a part."""
+        if part.colour is not None:  # as RViz has it: the file's own materials count
+            return part.colour, part.texture
+        if self.picture is not None and (shape is not None or part.places is not None):
+            texture = Texture(self.picture, part.places) if shape is None else wrapped(
+                shape[0], part.vertices, part.triangles, self.picture)  # fmt: skip
+            return (*texture.mean(), 1.0 if self.colour is None else self.colour[3]), texture
+        return self.colour or self.default, None

@@ -195,6 +195,8 @@ def primitive_files(entry: dict, files: AllowedFiles) -> dict:
     entry = dict(entry)
     if isinstance(entry.get("mesh"), str):
         entry["mesh"] = files.named(entry["mesh"])
+    if isinstance(entry.get("visual"), dict) and isinstance(entry["visual"].get("mesh"), str):
+        entry["visual"] = {**entry["visual"], "mesh": files.named(entry["visual"]["mesh"])}
     if isinstance(entry.get("pieces"), list):
         entry["pieces"] = [files.named(piece) for piece in entry["pieces"] if isinstance(piece, str)]
     if isinstance(entry.get("heights"), dict) and isinstance(entry["heights"].get("file"), str):

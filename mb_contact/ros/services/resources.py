@@ -117,8 +117,10 @@ def _primitive(source, name, pose, scene, codes, files):
     entry = {"base": "free", **words, "name": "object"}
     if source.path is None:
         entry = primitive_files(entry, files)
-    elif isinstance(entry.get("mesh"), str) and "://" not in entry["mesh"]:
-        entry["mesh"] = str(source.path.parent / entry["mesh"])
+    else:
+        for words in (entry, entry.get("visual")):
+            if isinstance(words, dict) and isinstance(words.get("mesh"), str) and "://" not in words["mesh"]:
+                words["mesh"] = str(source.path.parent / words["mesh"])
     materials = {key: {"friction": material.friction} for key, material in scene.materials.items()}
     document = {"primitives": [entry], "materials": materials}
     try:
@@ -188,7 +190,7 @@ def _renamed(root, name, start):
                 element.set("link", new[element.get("link")])
         for mimic in joint.findall("mimic"):
             mimic.set("joint", f"{name}_{mimic.get('joint')}")
-    for mesh in root.iter("mesh"):
+    for mesh in (*root.iter("mesh"), *root.iter("texture")):
         address = mesh.get("filename") or ""
         if start is not None and "://" not in address and not Path(address).is_absolute():
             mesh.set("filename", str(start / address))

@@ -18,6 +18,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.model import tree_poses
+from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.types import SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, WORLD
 from oracles.mujoco_peer import MujocoPeer, height_below, touching
 
@@ -388,3 +389,37 @@ def test_a_hand_on_a_stand_is_welded_to_its_mocap_body_already(tmp_path):
     sim = mb.Simulator(scene)
     sim.step(steps=10)
     assert abs(sim.joint_positions()[0]) < 1e-9
+
+
+LOOKS = """<mujoco><asset>
+  <texture name="halves" type="2d" builtin="gradient" rgb1="1 0 0" rgb2="0 0 1" width="4" height="4"/>
+  <texture name="sky" type="skybox" builtin="gradient" rgb1="1 1 1" rgb2="0 0 0" width="4" height="24"/>
+  <material name="drawn" texture="halves"/><material name="green" rgba="0 1 0 1"/>
+  <mesh name="flat" vertex="0 0 0  1 0 0  1 1 0  0 1 0  0.5 0.5 -0.5" face="0 1 2  0 2 3  1 0 4  2 1 4  3 2 4  0 3 4"
+    texcoord="0 0  1 0  1 1  0 1  0.5 0.5"/></asset>
+  <worldbody><geom name="wall" type="box" size="1 1 1" pos="9 0 0" rgba="0.1 0.2 0.3 1"/>
+    <geom name="stone" type="mesh" mesh="flat" pos="9 9 0" material="green"/>
+    <body name="b"><freejoint/><geom type="mesh" mesh="flat" material="drawn" mass="1"/>
+      <geom type="sphere" size="0.1" material="green" mass="1"/><geom type="sphere" size="0.2" material="green" mass="1"
+        rgba="1 0 0 1"/></body></worldbody></mujoco>"""
+
+
+def test_materials_and_pictures_come_along(tmp_path):
+    """Colours of materials, of geoms before those, and a picture where MuJoCo has it: its first row is where v is 0."""
+    (tmp_path / "looks.xml").write_text(LOOKS)
+    imported = mb.model.import_mjcf(tmp_path / "looks.xml", tmp_path / "robot")
+    assert imported.left_out == ("textures: 'sky'",)
+    scene = mb.load_scene(imported.scene)
+    visuals, missing = scene_visuals(scene, mb.build_world(scene))
+    assert not missing
+    of_body = [visual for visual in visuals if visual.link == "b"]
+    assert [v.colour[:3] for v in of_body if v.texture is None] == [(0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]
+    (drawn,) = (visual.texture for visual in of_body if visual.texture is not None)
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "looks.xml"))
+    np.testing.assert_array_equal(drawn.picture, m.tex_data[:48].reshape(4, 4, 3))
+    of_mesh = m.mesh_texcoord[m.mesh_facetexcoord]
+    np.testing.assert_allclose(drawn.corners[..., 0], of_mesh[..., 0], atol=1e-6)
+    np.testing.assert_allclose(1.0 - drawn.corners[..., 1], of_mesh[..., 1], atol=1e-6)
+    primitives = {primitive.name: primitive for primitive in scene.primitives}
+    assert primitives["wall"].color == pytest.approx((0.1, 0.2, 0.3, 1.0))
+    assert primitives["stone"].color == (0.0, 1.0, 0.0, 1.0) and primitives["stone"].collision_meshes == "convex_hull"
