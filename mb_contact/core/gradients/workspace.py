@@ -8,8 +8,11 @@ from typing import Annotated, NamedTuple
 from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals
 
-#: what a step can be differentiated by, entries of GradientArrays.first
-BY_Q, BY_V, BY_EFFORT, BY_MASS, BY_FRICTION, BY_DAMPING, BY_JOINT_FRICTION, NAMES = range(8)
+#: what a step can be differentiated by, entries of GradientArrays.first; the last three are what the stages of a step
+#: with impacts hand on: least normal impulses, offsets of rows, the way back of coordinates
+(
+    BY_Q, BY_V, BY_EFFORT, BY_MASS, BY_FRICTION, BY_DAMPING, BY_JOINT_FRICTION, BY_LEAST, BY_OFFSET, BY_SHIFT, NAMES,
+) = range(11)  # fmt: skip
 #: of GradientArrays.count: kinks, rows of the linear system, of them the first that are soft, 1 where impulses are
 #: unique, bodies of the last contact, degrees of freedom of the present path, rows
 KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS = range(8)
@@ -68,7 +71,15 @@ class GradientArrays(NamedTuple):
     path: Annotated[Integers, "N"]  #: degrees of freedom that move one of two bodies, descending
     side: Annotated[Integers, "N"]  #: 1 for those of A, 2 of B, 3 of both
     push: Annotated[Reals, "N", 6]  #: derivative of the contacts' wrench on A
+    pull: Annotated[Reals, "N", 6]  #: and of that on B, reversed
     total: Annotated[Reals, "n", 6]  #: wrenches of impulses, then of whole subtrees
+    smooth: Annotated[Reals, 1]  #: 1 in a step; 0 in a phase of an impact, which only knows impulses
+    apart: Annotated[Integers, "c"]  #: 1 where a contact acts on each body at its own surface, across the gap
+    least: Annotated[Reals, "c"]  #: least normal impulse of a contact, which an impact recovers
+    given: Annotated[Reals, "c"]  #: part of its normal impulse that bounds no friction
+    passes: Annotated[Integers, "c"]  #: what the least one does: 0 nothing, 1 it acts alone, 2 with its friction
+    slope: Annotated[Reals, "c"]  #: of the row's offset by the gap
+    gap_q: Annotated[Reals, "c", "N"]  #: derivative of the gap
     place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
     above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
     turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's normal by q
