@@ -174,7 +174,7 @@ class Differentiator:
 
     def bodies(self):
         """A moving body of each contact."""
-        geoms, count = self.context.geoms, int(self.context.contacts.count[0])
+        geoms, count = self.context.world.geoms, int(self.context.contacts.count[0])
         a, b = geoms.body[geoms.pairs[self.context.contacts.pair[:count]]].T
         return np.where(a >= 0, a, b)
 
@@ -259,6 +259,8 @@ class Differentiator:
             return InputError("no derivative of the rows of loop closures; leave them out")
         pair = int(c.contacts.pair[contact])
         a, b = c.pair_links[pair]
+        if has_impacts(c) and status in (BESIDE, NOT_OVER_FACE):  # told only where impacts end
+            status = LATER
         why = WHY.get(status)
         if status == UNKNOWN_SHAPE:
             kinds = c.world.geoms.kind[c.world.geoms.pairs[pair]]
