@@ -5,8 +5,8 @@
 
 from typing import NamedTuple
 
-from mb_contact.core.workspace import ENERGY_REMOVED
 from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, KINKS, LIMIT, SLIP, TOUCH
+from mb_contact.core.workspace import ENERGY_REMOVED
 
 NAMES = {TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction"}
 

@@ -20,7 +20,6 @@ from mb_contact.core.gradients.workspace import (
     PARALLEL,
     UNEQUAL,
     UNIQUE,
-    UNKNOWN_SHAPE,
     GradientArrays,
     Meeting,
     make_gradient_handle,
@@ -34,7 +33,6 @@ from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.impacts import Chain
 from mb_contact.gradients.kinks import kinks_of
 from mb_contact.gradients.motion import cross
-from mb_contact.types import SHAPE_NAMES
 
 #: what a step can be differentiated by
 NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction", "restitution")
@@ -56,8 +54,8 @@ class StepDerivatives(NamedTuple):
 
     Columns: of ``q`` and ``v`` one a degree of freedom, of ``effort`` one a joint, of ``mass`` one a body, of
     ``friction`` and ``restitution`` one a pair of shapes (``world.geoms.pairs``), of ``damping`` and ``joint_friction``
-    one a degree of freedom.  Changes of q and q+ are those along the velocity coordinates: for joints with quaternions turns about
-    world or parent axes.
+    one a degree of freedom.  Changes of q and q+ are those along the velocity coordinates: for joints with quaternions
+    turns about world or parent axes.
 
     Examples
     --------
@@ -262,11 +260,6 @@ class Differentiator:
         if has_impacts(c) and status in (BESIDE, NOT_OVER_FACE):  # told only where impacts end
             status = LATER
         why = WHY.get(status)
-        if status == UNKNOWN_SHAPE:
-            kinds = c.world.geoms.kind[c.world.geoms.pairs[pair]]
-            kind = SHAPE_NAMES[next(kind for kind, g in zip(kinds, c.world.geoms.pairs[pair], strict=True)
-                                    if not self._cores.known[g])]  # fmt: skip
-            why = f"none is known of a {kind}; give it primitives or a convex hull for collisions"
         return InputError(f"no derivative of the contact of '{a}' and '{b}': {why}")
 
 

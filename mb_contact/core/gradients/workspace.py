@@ -18,7 +18,7 @@ from mb_contact.core.declare import Integers, Reals
 KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS = range(8)
 TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION = range(5)  #: kinds of kinks
 #: what a kernel returns beside the contact where it ends
-FINE, UNKNOWN_SHAPE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(9)
+FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(8)
 
 
 class Cores(NamedTuple):
@@ -36,19 +36,20 @@ class Cores(NamedTuple):
     area: Annotated[Reals, "faces"]  #: by which faces compete (``core/collision/manifold_normals.py``) [m^2]
     first_corner: Annotated[Integers, "faces + 1"]
     corner: Annotated[Integers, "corners"]  #: in order around each face; none of a half-space
-    known: Annotated[Integers, "g"]  #: 1 where the shape is
     radius: Annotated[Reals, "g"]  #: [m]
     scale: Annotated[Reals, "g"]  #: largest size [m]
-    axis: Annotated[Reals, "g", 3]  #: of a cylinder
-    end: Annotated[Reals, "g", 2, 3]  #: middles of its caps [m]
+    axis: Annotated[Reals, "g", 3]  #: of a cylinder or cone
+    end: Annotated[Reals, "g", 2, 3]  #: middles of its caps, or of its base and its tip [m]
+    rim: Annotated[Reals, "g", 2]  #: radius there [m]
 
 
 class Meeting(NamedTuple):
     """How one contact is made: what ``features.py`` finds and ``geometry.py`` differentiates."""
 
-    kind: Annotated[Integers, 3]  #: VERTEX ... EDGES; side that has the face; 1 where the point lies on a facing line
-    vector: Annotated[Reals, 9, 3]  #: world axes, see features.py
-    number: Annotated[Reals, 6]
+    kind: Annotated[Integers, 3]  #: VERTEX ... EDGES; side that has the face; edges of EDGES
+    vector: Annotated[Reals, 11, 3]  #: world axes, see features.py
+    number: Annotated[Reals, 4]
+    system: Annotated[Reals, 4, 16]  #: of EDGES, with a right-hand side for each of both twists' components
 
 
 class GradientArrays(NamedTuple):
