@@ -139,7 +139,8 @@ class Differentiator:
             return matrix, impulses, columns, unique
         matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
         if width > matrix.shape[2]:  # nothing has bounced
-            matrix, impulses = (np.pad(x, ((0, 0), (0, 0), (0, width - x.shape[2]))) for x in (matrix, impulses))
+            matrix, impulses = (np.concatenate((x, np.zeros((*x.shape[:2], width - x.shape[2]))), axis=2)
+                                for x in (matrix, impulses))  # fmt: skip
         self._kinks = self.kinks()
         return matrix, impulses, columns, unique
 
