@@ -81,8 +81,8 @@ def identify(
     start = np.array([unknown.start for unknown in unknowns], float)
     bounds = [np.array([getattr(unknown, name) for unknown in unknowns], float) for name in ("low", "high")]
     found = least_squares(
-        fit.residuals, start, fit.jacobian, bounds, x_scale=np.maximum(np.abs(start), 1e-3), ftol=max(1e-2 * tolerance, 1e-15),
-        xtol=tolerance, gtol=1e-15,
+        fit.residuals, start, fit.jacobian, bounds, x_scale=np.maximum(np.abs(start), 1e-3),
+        ftol=max(1e-2 * tolerance, 1e-15), xtol=tolerance, gtol=1e-15,
     )  # fmt: skip
     spare = max(len(found.fun) - len(start), 1)
     covariance = 2.0 * found.cost / spare * np.linalg.pinv(found.jac.T @ found.jac)
@@ -164,7 +164,8 @@ class Fit:
             return [names.index(_primitive(self._scene, unknown.of).name)]
         marked = build_world(_changed(self._scene, unknown, MARK))
         of = {
-            "friction": lambda: marked.geoms.mu, "restitution": lambda: marked.restitution, "damping": lambda: marked.joints.damping,
+            "friction": lambda: marked.geoms.mu, "restitution": lambda: marked.restitution,
+            "damping": lambda: marked.joints.damping,
             "joint_friction": lambda: marked.joints.friction,
         }[unknown.kind]()  # fmt: skip
         found = np.flatnonzero(of == MARK).tolist()

@@ -114,8 +114,8 @@ class Chain:
     def _impact(self, at):
         """One impact: what it makes of the velocities and of the way back of coordinates."""
         if at.scale != 1.0:
-            raise InputError("no derivative of an impact whose restitution was lowered, which would have gained energy; "
-                             "set energy_gain: allow")  # fmt: skip
+            raise InputError("no derivative of an impact whose restitution was lowered because energy appeared; set "
+                             "energy_gain: allow")  # fmt: skip
         ahead, by_moment = self._moments(at)
         by_v, start = self._phases(at, ahead), self.by_v
         tree = self.c.tree
@@ -236,7 +236,7 @@ class Chain:
 
 
 def touch_rate(gap, u, after, lag, dt, by_gap, by_u, by_after):
-    """Derivative of ``first_touch``, the root t of gap + s t + a t^2 / 2 with s = u + lag dt a, a = (after - u) / dt."""
+    """Derivative of ``first_touch``, the root t of gap + s t + a t^2 / 2, s = u + lag dt a, a = (after - u) / dt."""
     t, a = first_touch(gap, u, after, lag, dt), (after - u) / dt
     if not 0.0 < t < dt:
         return np.zeros_like(by_gap)

@@ -35,8 +35,8 @@ class Unknown(NamedTuple):
     """
 
     kind: str
-    """mass (of a primitive), friction or restitution (of two materials), damping or joint_friction (of a robot's joint);
-    a restitution's ``low`` and first guess are above zero, for without any nothing bounces, whatever it is near"""
+    """mass (of a primitive), friction or restitution (of two materials), damping or joint_friction (of a robot's
+    joint); ``low`` of a restitution is above zero: without any nothing bounces, whatever it is near"""
     of: str | tuple  #: name of the primitive or the joint, or two of materials
     start: float  #: first guess
     low: float = 0.0

@@ -24,7 +24,7 @@ from mb_contact.core.gradients.workspace import (
     Meeting,
     make_gradient_handle,
 )
-from mb_contact.core.handle import DRIVEN
+from mb_contact.core.handle import DRIVEN, PROJECTION
 from mb_contact.core.solve.friction import COULOMB_VISCOUS
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
@@ -207,7 +207,7 @@ class Differentiator:
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
         rows = int(c.rows.end[0] + c.bilateral.info[1])
-        size = HEADER + c.N * (1 + c.N + width) + rows * (3 * c.N + 1 + rows)
+        size = HEADER + c.N * (1 + c.N + width) + rows * (4 * c.N + 1 + rows)
         record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
         record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
         return record, columns
@@ -255,7 +255,7 @@ class Differentiator:
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
-            return InputError("no derivative of the rows of loop closures; leave them out")
+            return InputError("no derivative of planar and screw closures and of friction in threads; leave them out")
         pair = int(c.contacts.pair[contact])
         a, b = c.pair_links[pair]
         if has_impacts(c) and status in (BESIDE, NOT_OVER_FACE):  # told only where impacts end
@@ -273,8 +273,12 @@ def refused_scene(context):
         return "no derivative of friction in polygons; set friction_model: coulomb_cone"
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
+    if c.parts:
+        return "no derivative of a scene with embedded loops; set loops: multipliers"
+    if c.drift[PROJECTION] and c.couplings.rows:
+        return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
-        (len(c.world.flexible), "flexible links"), (c.parts, "embedded loops"),
+        (len(c.world.flexible), "flexible links"),
         (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
         (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
         (scene.moving_surfaces, "moving surfaces"), (c.is_soft, "soft materials"), (scene.tendons, "tendons"),

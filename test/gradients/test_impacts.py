@@ -66,7 +66,8 @@ def test_a_corner_that_strikes(law, friction):
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_only_hit_through_others(law):
     """A box between two balls, one of which strikes it from below while another lies on it."""
-    parts = (("a", "box", (0.2, 0.2, 0.2), 0.0, 1.0), ("b", "sphere", (0.1,), 0.3, 0.5), ("c", "sphere", (0.1,), -0.3, 0.7))
+    ball = "sphere", (0.1,)
+    parts = (("a", "box", (0.2,) * 3, 0.0, 1.0), ("b", *ball, 0.3, 0.5), ("c", *ball, -0.3, 0.7))
     rubber = {"rubber": M.Material(restitution=0.5, friction=0.1)}
     bodies = tuple(M.Primitive(name, shape, size, M.Pose((0.03 * (z > 0) - 0.02 * (z < 0), 0.0, z)), "free", mass,
                                material="rubber") for name, shape, size, z, mass in parts)  # fmt: skip
@@ -86,7 +87,8 @@ def test_apexes_by_restitution():
 
         def apex(at, q, v, step=step):
             late = v[5] - 0.5 * G * DT  # of Euler's step, whose velocities come half a step late
-            return (q[2] - 0.1 + late**2 / (2 * G), [0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 0, late / G]) if at == step else None
+            height = q[2] - 0.1 + late**2 / (2 * G)
+            return (height, [0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 0, late / G]) if at == step else None
 
         found = mb.rollout_gradient(sim, np.zeros((step, 0)), apex, ["restitution"])
         np.testing.assert_allclose(found.cost, 0.5 * eps ** (2 * k), rtol=1e-5)
@@ -113,8 +115,8 @@ def test_the_record_of_a_step_with_impacts():
 def test_an_impact_between_bodies_in_flight_is_refused():
     """Its contact is that of the moment at which they meet."""
     rubber = {"rubber": M.Material(restitution=0.5)}
-    balls = tuple(M.Primitive(name, "sphere", (0.1,), M.Pose((0.0, 0.02 * z, z)), "free", 1.0, material="rubber",
-                              velocity=M.Velocity(linear=(0.0, 0.0, -z))) for name, z in (("a", 1.0), ("b", 1.2005)))  # fmt: skip
+    balls = tuple(M.Primitive(name, "sphere", (0.1,), M.Pose((0.0, 0.02 * z, z)), "free", 1.0, material="rubber")
+                  for name, z in (("a", 1.0), ("b", 1.2005)))  # fmt: skip
     sim = mb.Simulator(mb.Scene(primitives=balls, materials=rubber, gravity=(0, 0, 0)), warm_up=False)
     sim.reset()
     sim.set_state(sim.q, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3.0])

@@ -34,6 +34,7 @@ from mb_contact.core.solve.friction import MODEL, VISCOUS
 from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, NO_BLOCK, UNILATERAL
 from mb_contact.types import TOUCHING_EVENT
 
+IMMOBILE = 1e-24  #: of the largest compliance of a row: one along which nothing moves asks for nothing
 RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the rows that hold
 
 
@@ -41,8 +42,10 @@ RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the row
 def active_laws(g, a, near):
     """Rows of the linear system, those that are soft first, and kinks within ``near``."""
     g.count[KINKS] = g.count[HELD] = 0
+    g.mobile[0] = 0.0
     for row in range(g.count[ROWS]):
         g.drag[row] = 0.0
+        g.mobile[0] = max(g.mobile[0], IMMOBILE * g.compliance[row])
     for soft in (True, False):
         for row in range(g.count[ROWS]):
             kind = a.rows.law[g.at[row]]
@@ -61,7 +64,7 @@ def active_laws(g, a, near):
 @kernel
 def _add(g, row, first, second, softness, soft):
     """A row of the linear system, of two weighted rows of the step, when it is the turn of such ``soft`` ones."""
-    if (softness > RIGID * g.compliance[row]) != soft:
+    if (softness > RIGID * g.compliance[row]) != soft or g.compliance[row] < g.mobile[0]:
         return
     e = g.count[HELD]
     g.row[e], g.weight[e, 0], g.weight[e, 1], g.softness[e] = row, first, second, softness

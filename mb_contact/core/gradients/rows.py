@@ -14,6 +14,7 @@ where a, the turn that takes the tangents along with n, is free about n: frictio
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.rows import TOUCHING
 from mb_contact.core.gradients.geometry import level_contacts, place_contact
+from mb_contact.core.gradients.loops import closure_rows
 from mb_contact.core.gradients.motion import (
     begin_bodies,
     join_paths,
@@ -51,7 +52,7 @@ def gap_slope(gap, settings, dt, unit):
 
 
 @kernel
-def pose_rows(g, a, dt):
+def pose_rows(g, a, v, dt):
     """Rows of the step, and the derivative of their efforts; (status, contact)."""
     count, end, first = a.contacts.count[0], a.rows.end[0], a.bil.info[FIRST]
     rows = end + a.bil.info[COUNT]
@@ -60,7 +61,7 @@ def pose_rows(g, a, dt):
         g.at[row] = row if row < end else first + row - end
         g.tip_a[row] = g.tip_b[row] = -1
         for j in range(g.S.shape[0]):
-            g.J[row, j] = g.u_q[row, j] = 0.0
+            g.J[row, j] = g.u_q[row, j] = g.u_v[row, j] = 0.0
     for i in range(count):
         late = a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
         unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
@@ -70,14 +71,14 @@ def pose_rows(g, a, dt):
     level_contacts(g, a, g.low)
     for i in range(count):
         _contact(g, a, i, dt)
+    status, behind = closure_rows(g, a, v, dt, end)
     settle_push(g)
     push_outside(g, a, dt)
     turn_wrenches(g)
     for row in range(3 * count, rows):
-        status = _joint(g, a, row, dt)
-        if status != FINE:
-            return status, -1
-    return FINE, -1
+        if status == FINE and (row < end or row >= behind):
+            status = _joint(g, a, row, dt)
+    return status, -1
 
 
 @sweep

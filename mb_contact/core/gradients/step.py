@@ -61,7 +61,7 @@ def pose_step(g, a, q, v, moving, gravity, dt):
     ``moving`` is v; without it and gravity this is a phase of an impact, which takes v to a.v.
     """
     move_twists(g, a, q, v, moving, gravity, dt)
-    return pose_rows(g, a, dt)
+    return pose_rows(g, a, v, dt)
 
 
 @unlocked
