@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.core.impact.phases import NEWTON, PAPERS
 from mb_contact.core.impact.times import first_touch
 from mb_contact.errors import InputError
-from mb_contact.simulation.stepping.tape import page
+from mb_contact.gradients.tape import page
 
 IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
 HANDED_ON = ("least", "offset", "shift")  #: what stages hand on

@@ -268,7 +268,8 @@ def refused_scene(context):
     """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
     if (scene.integrator, scene.collision_scheme) != ("semi_implicit_euler", "time_stepping"):
-        return "derivatives know integrator semi_implicit_euler with collision_scheme time_stepping"
+        return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
+                "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
     if scene.friction_model == "coulomb_polyhedral":
         return "no derivative of friction in polygons; set friction_model: coulomb_cone"
     if c.friction.model[0] == COULOMB_VISCOUS:

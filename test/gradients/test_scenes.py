@@ -43,7 +43,9 @@ def test_smooth_motion_beside_pinocchio():
         assert np.abs(by - expected).max() < 1e-10 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge"])
+@pytest.mark.parametrize(
+    "name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge"]
+)
 def test_the_adjoint_is_the_transposed_of_the_derivative(name):
     sim, draw = SCENES[name]()
     rng = np.random.default_rng(3)

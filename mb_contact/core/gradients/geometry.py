@@ -11,7 +11,7 @@ between points and edges.  With X_A(y), X_B(y) the velocities of the points of A
         y a corner c of the face, moved along m by s to a face m'     dy = X_O(c) + s dm + ds m,  m'.(dy - X(y)) = 0
         y where an edge e crosses that of the face, h = m x edge      dy = X(y) + dt e,  h.(dy - X_O(y)) = 0
     points a and b of cores at d = a - b = L n                        dd = dL n + L dn,  dg = dL
-        b on an edge e; on a curved surface                           dy = X(y) + ds e, d(e.n) = 0; X(y) + H (dn - w x n)
+        b on an edge e; on a curved surface                     dy = X(y) + ds e, d(e.n) = 0; X(y) + H (dn - w x n)
 
 H is the Hessian of the support function of a curved surface, by which its point follows its normal; one over a face has
 dy = X(y) + H (w x m - dm).

@@ -15,11 +15,11 @@ from mb_contact.core.step import closing as _closing, problem as _problem, step 
 from mb_contact.core.step.by_need import claim
 from mb_contact.core.step.need import MASKED, ROUND
 from mb_contact.core.workspace import POTENTIAL
+from mb_contact.gradients.tape import moment, page
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
 from mb_contact.simulation.results import Impact
 from mb_contact.simulation.stepping.largest_factor import largest_factor
-from mb_contact.simulation.stepping.tape import moment, page
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, OK, TOUCHING_IMPACT
 
 LAWS = CHOICES["restitution_law"]  #: of restitution, numbered as in core/impact/phases.py
