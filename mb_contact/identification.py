@@ -127,6 +127,7 @@ class Fit:
         if self._last is None or not np.array_equal(self._last[0], values):
             sim, parts = Simulator(self.scene(values), warm_up=False), []
             sim.reset()
+            sim.differentiator()  # from here on impacts are kept
             for recording in self._recordings:
                 steps = len(recording.effort)
                 window = self._window or steps

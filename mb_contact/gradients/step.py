@@ -68,7 +68,7 @@ class StepDerivatives(NamedTuple):
 
     q: dict  #: (N, columns) of the new coordinates
     v: dict  #: (N, columns) of the new velocities
-    impulses: dict  #: (k, 3, columns) of the impulses of contacts on A, world axes [N s ...]
+    impulses: dict  #: (k, 3, columns) of the impulses of contacts on A but for those of impacts, world axes [N s ...]
     kinks: tuple  #: of Kink: laws that are near another state
     unique: bool  #: whether impulses are; otherwise their derivatives are those of least norm
 
@@ -94,6 +94,8 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
+        if context.impacts is not None:
+            context.impacts.keeps = True
 
     def _allocate(self, rows, contacts):
         """Workspaces for so many rows and contacts, with room for more."""
@@ -291,7 +293,15 @@ def refused_scene(context):
 
 def has_impacts(context):
     """Whether the last step had impacts of their own."""
-    return context.impacts is not None and bool(context.impacts.tape)
+    impacts = context.impacts
+    if impacts is None or not impacts.happened:
+        return False
+    if not impacts.tape:
+        if impacts.keeps:
+            raise InputError("the step with impacts was taken before its simulator was asked for a derivative; call "
+                             "sim.differentiator() and take it again")  # fmt: skip
+        raise InputError("no derivative of a step in which bodies strike each other; take a shorter step")
+    return True
 
 
 def refuse_step(context, never):

@@ -29,6 +29,7 @@ def dropped(shape="sphere", size=(0.1,), friction=0.3, restitution=0.5, law=LAWS
 def exact(sim):
     sim.reset()
     push_out_fully(sim)
+    sim.differentiator()
     sim.context.solver[TOLERANCE] = 1e-13
     return sim
 
@@ -119,8 +120,13 @@ def test_an_impact_between_bodies_in_flight_is_refused():
                   for name, z in (("a", 1.0), ("b", 1.2005)))  # fmt: skip
     sim = mb.Simulator(mb.Scene(primitives=balls, materials=rubber, gravity=(0, 0, 0)), warm_up=False)
     sim.reset()
-    sim.set_state(sim.q, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3.0])
+    q, v = sim.q, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3.0]
+    sim.set_state(q, v)
     assert sim.step().events
+    with pytest.raises(InputError, match="call sim.differentiator"):
+        sim.step_derivatives()
+    sim.set_state(q, v)
+    sim.step()
     with pytest.raises(InputError, match="at the moment of meeting"):
         sim.step_derivatives()
 

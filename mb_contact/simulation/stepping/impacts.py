@@ -76,6 +76,7 @@ class Impacts:
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.loop_impulse = np.zeros(context.couplings.rows)  #: of loops and gears, by the impacts of this step
         self.time = context.time
+        self.keeps = False  #: whether the step's impacts are kept on ``tape``, as its derivative asks for
         self._clear()
 
     def allocate(self):
@@ -128,7 +129,8 @@ class Impacts:
                 continue
             if status == OK:
                 _times.predict_impact_times(handle, self.work, self.lag, dt)
-                self._meeting = page(context), context.work.v_next.copy(), context.work.v_free.copy()
+                if self.keeps:
+                    self._meeting = page(context), context.work.v_next.copy(), context.work.v_free.copy()
                 status = (
                     self._collide(handle, self._eps, self._touching, dt, self._sequential)
                     or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
