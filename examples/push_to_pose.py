@@ -48,18 +48,20 @@ def simulator():
 class Problem:
     """Controls (STEPS, FORCES) and what they cost; states are (q, v), their differences (2 N,) along the velocities."""
 
-    def __init__(self, goal):
-        self.sim, self.goal = simulator(), goal
+    turn = 4, 7  #: of the box: the velocity about its axis, and that axis in the quaternion of q
+
+    def __init__(self, goal, sim=None):
+        self.sim, self.goal = sim or simulator(), goal
         self.N, self.steps_taken = len(self.sim.v), 0
 
     def error(self, q):
         """Place [m] and angle [rad] of the box beside the goal, (3,)."""
-        return np.array([q[2], q[3], 2.0 * np.arctan2(q[7], q[8])]) - self.goal
+        return np.array([q[2], q[3], 2.0 * np.arctan2(q[self.turn[1]], q[8])]) - self.goal
 
     def end(self, q, v):
         """Cost of the last state, its gradient and its Hessian by Gauss and Newton."""
         J, e, w = np.zeros((3, 2 * self.N)), self.error(q), np.zeros(2 * self.N)
-        J[0, 5] = J[1, 6] = J[2, 4] = 1.0  # of the box: a turn about z, moves along x and y
+        J[0, 5] = J[1, 6] = J[2, self.turn[0]] = 1.0  # of the box: moves along x and y, and a turn
         w[self.N + 2 :] = SPEED
         gradient = J.T @ POSE @ e
         gradient[self.N :] += w[self.N :] * v

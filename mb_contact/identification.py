@@ -24,7 +24,7 @@ from mb_contact.model import Scene, build_world, load_scene
 from mb_contact.model.scene import JointProperties, MaterialPair, ModelMaterials
 from mb_contact.simulation import Simulator
 
-KINDS = ("mass", "friction", "damping", "joint_friction")
+KINDS = ("mass", "friction", "restitution", "damping", "joint_friction")
 MARK = 0.123456789012345  #: a coefficient that no scene has
 
 
@@ -34,8 +34,10 @@ def identify(
     unknowns: Sequence[Unknown],
     window: int | None = None,
     noise: tuple[float, float] = (1.0, 1.0),
+    substeps: int = 1,
+    tolerance: float = 1e-13,
 ) -> Identified:
-    """Fit masses, friction and damping of a scene to recorded motions, by nonlinear least squares.
+    """Fit masses, friction, restitution and damping of a scene to recorded motions, by nonlinear least squares.
 
     Parameters
     ----------
@@ -44,9 +46,13 @@ def identify(
     recordings : sequence of Recording
     unknowns : sequence of Unknown
     window : int, optional
-        Steps behind which a prediction begins anew from the recording; the whole recording if left out.
+        Recorded states behind which a prediction begins anew from the recording; the whole recording if left out.
     noise : (float, float)
         Standard deviations of recorded coordinates [rad, m] and velocities [rad/s, m/s], or what is in proportion.
+    substeps : int
+        Steps of the scene from one recorded state to the next.
+    tolerance : float
+        Relative change of the values, or of the cost, at which the fit ends; with noise 1e-4 is plenty.
 
     Returns
     -------
@@ -70,12 +76,13 @@ def identify(
     from scipy.optimize import least_squares  # which takes 0.3 s to import
 
     scene = scene if isinstance(scene, Scene) else load_scene(scene)
-    fit = Fit(scene, recordings, unknowns, window, noise)
+    fit = Fit(scene, recordings, unknowns, window, noise, substeps)
+    tolerance = as_positive(tolerance, "tolerance")
     start = np.array([unknown.start for unknown in unknowns], float)
     bounds = [np.array([getattr(unknown, name) for unknown in unknowns], float) for name in ("low", "high")]
     found = least_squares(
-        fit.residuals, start, fit.jacobian, bounds, x_scale=np.maximum(np.abs(start), 1e-3), ftol=1e-15, xtol=1e-13,
-        gtol=1e-15,
+        fit.residuals, start, fit.jacobian, bounds, x_scale=np.maximum(np.abs(start), 1e-3),
+        ftol=max(1e-2 * tolerance, 1e-15), xtol=tolerance, gtol=1e-15,
     )  # fmt: skip
     spare = max(len(found.fun) - len(start), 1)
     covariance = 2.0 * found.cost / spare * np.linalg.pinv(found.jac.T @ found.jac)
@@ -86,7 +93,7 @@ def identify(
 class Fit:
     """The least-squares problem of ``identify``."""
 
-    def __init__(self, scene, recordings, unknowns, window, noise):
+    def __init__(self, scene, recordings, unknowns, window, noise, substeps):
         if not recordings or not unknowns:
             raise InputError("identify needs at least one recording and one unknown")
         self._scene, self._unknowns = scene, unknowns
@@ -95,6 +102,7 @@ class Fit:
         world = build_world(scene)
         nq, N, joints = len(world.q0), len(world.v0), len(world.joint_names)
         self._recordings = [_checked(recording, nq, N, joints) for recording in recordings]
+        self._substeps = as_whole(substeps, "substeps")
         self._window = None if window is None else as_whole(window, "window")
         self._weights = np.repeat([1.0 / as_positive(x, "noise") for x in noise], N)
         self._columns = [self._columns_of(world, unknown) for unknown in unknowns]
@@ -119,6 +127,7 @@ class Fit:
         if self._last is None or not np.array_equal(self._last[0], values):
             sim, parts = Simulator(self.scene(values), warm_up=False), []
             sim.reset()
+            sim.differentiator()  # from here on impacts are kept
             for recording in self._recordings:
                 steps = len(recording.effort)
                 window = self._window or steps
@@ -129,18 +138,21 @@ class Fit:
         return self._last
 
     def _predicted(self, sim, recording, first, last):
-        """(residuals, their Jacobian) of each step of a window."""
+        """(residuals, their Jacobian) of each recorded state of a window."""
         tree, kinds = sim.context.tree, tuple(dict.fromkeys(unknown.kind for unknown in self._unknowns))
         sim.set_state(recording.q[first], recording.v[first])
-        N = len(sim.v)
+        N, by_contact = len(sim.v), set(kinds) <= {"friction", "restitution"}
         X = np.zeros((2 * N, len(self._unknowns)))
         for k in range(first, last):
-            sim.step(recording.effort[k])
-            by = sim.step_derivatives(("q", "v", *kinds))
-            F = np.block([[by.q["q"], by.q["v"]], [by.v["q"], by.v["v"]]])
-            H = [np.concatenate((by.q[unknown.kind], by.v[unknown.kind]))[:, of].sum(axis=1)
-                 for unknown, of in zip(self._unknowns, self._columns, strict=True)]  # fmt: skip
-            X = F @ X + np.stack(H, axis=1)
+            for _ in range(self._substeps):
+                sim.step(recording.effort[k])
+                if by_contact and not X.any() and not sim.context.contacts.count[0]:
+                    continue  # nothing has touched yet
+                matrix, _, own, _ = sim.differentiator().solve(("q", "v", *kinds))
+                matrix = matrix.reshape(2 * N, -1)
+                H = [matrix[:, own[unknown.kind]][:, of].sum(axis=1)
+                     for unknown, of in zip(self._unknowns, self._columns, strict=True)]  # fmt: skip
+                X = matrix[:, : 2 * N] @ X + np.stack(H, axis=1)  # q and v stand first
             apart = displacement(tree, recording.q[k + 1], sim.q)
             J = np.concatenate((np.linalg.solve(step_map(tree, apart)[1], X[:N]), X[N:]))
             error = np.concatenate((apart, sim.v - recording.v[k + 1]))
@@ -153,7 +165,8 @@ class Fit:
             return [names.index(_primitive(self._scene, unknown.of).name)]
         marked = build_world(_changed(self._scene, unknown, MARK))
         of = {
-            "friction": lambda: marked.geoms.mu, "damping": lambda: marked.joints.damping,
+            "friction": lambda: marked.geoms.mu, "restitution": lambda: marked.restitution,
+            "damping": lambda: marked.joints.damping,
             "joint_friction": lambda: marked.joints.friction,
         }[unknown.kind]()  # fmt: skip
         found = np.flatnonzero(of == MARK).tolist()
@@ -186,9 +199,9 @@ def _changed(scene, unknown, value):
         inertia = body.inertia if body.inertia is None else tuple(scale * x for x in body.inertia)
         other = dataclasses.replace(body, mass=value, inertia=inertia)
         return dataclasses.replace(scene, primitives=tuple(other if x is body else x for x in scene.primitives))
-    if unknown.kind == "friction":
+    if unknown.kind in ("friction", "restitution"):
         known = [pair for pair in scene.pairs if sorted(pair.materials) == sorted(unknown.of)]
-        pair = dataclasses.replace(known[0], friction=value) if known else MaterialPair(tuple(unknown.of), value)
+        pair = dataclasses.replace(known[0] if known else MaterialPair(tuple(unknown.of)), **{unknown.kind: value})
         return dataclasses.replace(scene, pairs=(*(x for x in scene.pairs if x not in known), pair))
     name = {"damping": "damping", "joint_friction": "friction"}[unknown.kind]
     models = []

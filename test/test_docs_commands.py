@@ -81,6 +81,7 @@ RUN = {
     "mb-contact view": ("test/viewer/test_view.py", '"view"'),
     "python benchmarks/": ("test/benchmarks/test_programs.py", '"--quick"'),
     "python examples/follow_trajectory.py": ("test/ros/test_ros2_controllers.py", "follow_trajectory"),
+    "python examples/flip_box.py": ("test/examples/test_flip_box.py", "flip_box"),
     "python examples/push_to_pose.py": ("test/examples/test_push_to_pose.py", "push_to_pose"),
     "python examples/learn_to_reach.py": ("test/examples/test_learn_to_reach.py", "learn_to_reach"),
     "python examples/nut_in_process.py": ("test/examples/test_nut_controller.py", "nut_in_process"),

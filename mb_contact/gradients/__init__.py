@@ -8,6 +8,7 @@
 ``kinks``     laws near another state
 ``step``      the derivative of a step: ``Simulator.step_derivatives``
 ``rollout``   the adjoint of many steps
+``tape``, ``impacts``  steps with impacts, stage by stage
 ``trajectory``  trajectories and their cotangents; ``jax_rollout`` and ``torch_rollout`` for these libraries
 ``recordings``  what ``mb.identify`` takes and returns
 """

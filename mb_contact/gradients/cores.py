@@ -6,7 +6,9 @@
 sphere, capsule   a point, a segment; their radius
 box, hull, mesh   vertices, edges, faces
 half-space        a face without corners
-cylinder          four points of each rim, its caps; and the line that faces a direction (``facing_line``)
+cylinder, cone    four points of each rim, the tip, caps and base; and the line that faces a direction (``_line_end``)
+ellipsoid         its centre
+height field      as a mesh
 """
 
 from functools import cached_property
@@ -17,14 +19,14 @@ from mb_contact.core.gradients.workspace import Cores
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
-    SHAPE_CONVEX,
+    SHAPE_CONE,
     SHAPE_CYLINDER,
-    SHAPE_MESH,
+    SHAPE_ELLIPSOID,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
 
-KNOWN = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONVEX, SHAPE_MESH, SHAPE_PLANE)
+ROUND = (SHAPE_CYLINDER, SHAPE_CONE)
 AXES = np.eye(3)
 
 
@@ -58,12 +60,15 @@ class Core:
     def _own(self, geoms, g):
         """Points, normals and corners in the geometry's frame."""
         a, b, _ = size = self.size
-        if self.kind == SHAPE_SPHERE:
+        if self.kind in (SHAPE_SPHERE, SHAPE_ELLIPSOID):
             return np.zeros((1, 3)), [], []
         if self.kind == SHAPE_CAPSULE:
             return np.array([[0.0, 0.0, -b], [0.0, 0.0, b]]), [], []
         if self.kind == SHAPE_PLANE:
             return np.zeros((1, 3)), [AXES[2]], [np.zeros(0, int)]
+        if self.kind == SHAPE_CONE:
+            rim = np.array([[a, 0, -b], [0, a, -b], [-a, 0, -b], [0, -a, -b], [0, 0, b]])
+            return rim, [-AXES[2]], [np.array([3, 2, 1, 0])]
         if self.kind == SHAPE_CYLINDER:
             rim = np.array([[a, 0, 0], [0, a, 0], [-a, 0, 0], [0, -a, 0]])
             return np.concatenate((rim - b * AXES[2], rim + b * AXES[2])), [-AXES[2], AXES[2]], [
@@ -82,26 +87,26 @@ class Core:
     def edges(self):
         if self.kind == SHAPE_CAPSULE:
             return np.array([[0, 1]])
-        if self.kind == SHAPE_CYLINDER:
+        if self.kind in ROUND:
             return np.zeros((0, 2), int)
         found = {(min(i, j), max(i, j)) for face in self.corners for i, j in zip(face, np.roll(face, -1), strict=True)}
         return np.array(sorted(found), int).reshape(-1, 2)
 
     @property
     def axis(self):
-        """Of a cylinder, in the frame of its body."""
+        """Of a cylinder or cone, in the frame of its body."""
         return self._R[:, 2]
 
     @property
     def ends(self):
-        """Middles of a cylinder's caps, in the frame of its body, (2, 3) [m]."""
+        """Middles of a cylinder's caps, or of a cone's base and its tip, in the frame of its body, (2, 3) [m]."""
         return self._p + np.outer((-self.size[1], self.size[1]), self.axis)
 
     def area(self, face):
         """By which faces compete (``core/collision/manifold_normals.py``) [m^2]."""
         if self.kind == SHAPE_PLANE:
             return np.inf
-        if self.kind == SHAPE_CYLINDER:
+        if self.kind in ROUND:
             return np.pi * self.size[0] ** 2
         k = face % 3 if self.kind == SHAPE_BOX else 2
         return 4.0 * self.size[(k + 1) % 3] * self.size[(k + 2) % 3]
@@ -114,27 +119,24 @@ def box_face(k, side):
 
 
 def all_cores(geoms):
-    """Cores (``core/gradients/workspace.py``) of a world's Geoms; shapes that are not KNOWN have none."""
-    known = np.isin(geoms.kind, KNOWN)
-    cores = [Core(geoms, g) if known[g] else None for g in range(len(geoms.kind))]
-    points, edges, faces = (_starts(cores, part) for part in (_points, _edges, _faces))
-    found = [core for core in cores if core]
-    of = [points[g] for g, core in enumerate(cores) if core]
-    lists = [at + np.asarray(face, int) for core, at in zip(found, of, strict=True) for face in core.corners]
-    ends = np.zeros((len(cores), 2, 3))
-    axis, radius, scale = np.zeros((len(cores), 3)), np.zeros(len(cores)), np.ones(len(cores))
+    """Cores (``core/gradients/workspace.py``) of a world's Geoms."""
+    cores = [Core(geoms, g) for g in range(len(geoms.kind))]
+    points, edges, faces = (_starts(cores, part) for part in ("points", "edges", "normals"))
+    lists = [at + np.asarray(face, int) for core, at in zip(cores, points, strict=False) for face in core.corners]
+    ends, rims, axis = np.zeros((len(cores), 2, 3)), np.zeros((len(cores), 2)), np.zeros((len(cores), 3))
     for g, core in enumerate(cores):
-        if core:
-            radius[g], scale[g] = core.radius, core.scale
-            if core.kind == SHAPE_CYLINDER:
-                axis[g], ends[g] = core.axis, core.ends
+        if core.kind in ROUND:
+            axis[g], ends[g], rims[g] = core.axis, core.ends, core.size[0]
+            rims[g, 1] *= core.kind == SHAPE_CYLINDER
     return Cores(
-        points, _joined([core.points for core in found], 3), edges,
-        _joined([core.edges + at for core, at in zip(found, of, strict=True)], 2, int),
-        faces, _joined([core.normals for core in found], 3),
-        np.array([core.area(f) for core in found for f in range(len(core.normals))], float),
+        points, _joined([core.points for core in cores], 3), edges,
+        _joined([core.edges + at for core, at in zip(cores, points, strict=False)], 2, int),
+        faces, _joined([core.normals for core in cores], 3),
+        np.array([core.area(f) for core in cores for f in range(len(core.normals))], float),
         np.cumsum([0, *(len(corners) for corners in lists)]).astype(np.int64),
-        np.concatenate([np.zeros(0, int), *lists]).astype(np.int64), known.astype(np.int64), radius, scale, axis, ends,
+        np.concatenate([np.zeros(0, int), *lists]).astype(np.int64),
+        np.array([core.radius for core in cores], float), np.array([core.scale for core in cores], float),
+        axis, ends, rims,
     )  # fmt: skip
 
 
@@ -142,18 +144,6 @@ def _joined(parts, width, dtype=float):
     return np.ascontiguousarray(np.concatenate([np.zeros((0, width)), *parts]), dtype)
 
 
-def _starts(cores, size):
-    """Where the part of each core begins, and the end of the last."""
-    return np.cumsum([0, *(size(core) if core else 0 for core in cores)]).astype(np.int64)
-
-
-def _points(core):
-    return len(core.points)
-
-
-def _edges(core):
-    return len(core.edges)
-
-
-def _faces(core):
-    return len(core.normals)
+def _starts(cores, part):
+    """Where a part of each core begins, and the end of the last."""
+    return np.cumsum([0, *(len(getattr(core, part)) for core in cores)]).astype(np.int64)

@@ -6,6 +6,7 @@
 from typing import NamedTuple
 
 from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, KINKS, LIMIT, SLIP, TOUCH
+from mb_contact.core.workspace import ENERGY_REMOVED
 
 NAMES = {TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction"}
 
@@ -22,10 +23,10 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: touch, slip, gap, limit, joint_friction
+    kind: str  #: touch, slip, gap, limit, joint_friction; energy_removed, which no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
-    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap [m]
+    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap [m]; energy [J]
 
 
 def kinks_of(context, g):
@@ -41,4 +42,6 @@ def kinks_of(context, g):
         if at not in links:
             links[at] = context.pair_links[at]
         out.append(Kink(NAMES[kind], links[at], row // 3, distance))
+    if (removed := float(context.work.record[ENERGY_REMOVED])) > 0.0:
+        out.append(Kink("energy_removed", (), -1, removed))
     return tuple(out)

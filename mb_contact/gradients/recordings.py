@@ -12,7 +12,7 @@ from mb_contact.model import Scene
 
 
 class Recording(NamedTuple):
-    """A recorded motion of T steps, at the time step of the scene.
+    """A recorded motion of T steps, at the time step of the scene or a multiple of it.
 
     Examples
     --------
@@ -34,7 +34,9 @@ class Unknown(NamedTuple):
     0.0
     """
 
-    kind: str  #: mass (of a primitive), friction (of two materials), damping or joint_friction (of a robot's joint)
+    kind: str
+    """mass (of a primitive), friction or restitution (of two materials), damping or joint_friction (of a robot's
+    joint); ``low`` of a restitution is above zero: without any nothing bounces, whatever it is near"""
     of: str | tuple  #: name of the primitive or the joint, or two of materials
     start: float  #: first guess
     low: float = 0.0

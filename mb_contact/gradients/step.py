@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.declare import allocate
-from mb_contact.core.gradients.adjoint import HEADER, pull_step, record_step
+from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
 from mb_contact.core.gradients.step import pose_step, solve_step
 from mb_contact.core.gradients.workspace import (
     BESIDE,
@@ -20,22 +20,24 @@ from mb_contact.core.gradients.workspace import (
     PARALLEL,
     UNEQUAL,
     UNIQUE,
-    UNKNOWN_SHAPE,
     GradientArrays,
     Meeting,
     make_gradient_handle,
 )
-from mb_contact.core.handle import DRIVEN
+from mb_contact.core.handle import DRIVEN, PROJECTION
 from mb_contact.core.solve.friction import COULOMB_VISCOUS
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
+from mb_contact.gradients.impacts import Chain
 from mb_contact.gradients.kinks import kinks_of
-from mb_contact.types import SHAPE_NAMES
+from mb_contact.gradients.motion import cross
 
 #: what a step can be differentiated by
-NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction")
+NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction", "restitution")
+COLUMNS = (*NAMES[:-1], "least", "offset", "shift")  #: of kernels: impacts alone, stage by stage, know restitution
+BOUNCED = -1.0  #: HELD_ROWS of the record of a step with impacts, whose matrix stands behind it
 NEAR = 1e-7  #: default of what counts as near a kink [sqrt(N s m/s)]
 WHY = {
     NOT_OVER_FACE: "it is not over a flat face; give the shape a convex hull for collisions",
@@ -51,9 +53,9 @@ class StepDerivatives(NamedTuple):
     """Derivatives of a step, by the names of what they are by; N degrees of freedom, k contacts.
 
     Columns: of ``q`` and ``v`` one a degree of freedom, of ``effort`` one a joint, of ``mass`` one a body, of
-    ``friction`` one a pair of shapes (``world.geoms.pairs``), of ``damping`` and ``joint_friction`` one a degree of
-    freedom.  Changes of q and q+ are those along the velocity coordinates: for joints with quaternions turns about
-    world or parent axes.
+    ``friction`` and ``restitution`` one a pair of shapes (``world.geoms.pairs``), of ``damping`` and ``joint_friction``
+    one a degree of freedom.  Changes of q and q+ are those along the velocity coordinates: for joints with quaternions
+    turns about world or parent axes.
 
     Examples
     --------
@@ -66,7 +68,7 @@ class StepDerivatives(NamedTuple):
 
     q: dict  #: (N, columns) of the new coordinates
     v: dict  #: (N, columns) of the new velocities
-    impulses: dict  #: (k, 3, columns) of the impulses of contacts on A, world axes [N s ...]
+    impulses: dict  #: (k, 3, columns) of the impulses of contacts on A but for those of impacts, world axes [N s ...]
     kinks: tuple  #: of Kink: laws that are near another state
     unique: bool  #: whether impulses are; otherwise their derivatives are those of least norm
 
@@ -86,10 +88,14 @@ class Differentiator:
         self._cores = all_cores(context.world.geoms)
         n, N = len(tree.parent), len(tree.armature)
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
-        self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N), strict=True))
+        self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N, pairs), strict=True))
+        self.phase = None  #: Phase of an impact that the loaded rows are those of, None for those of a step
+        self._kinks = ()
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
+        if context.impacts is not None:
+            context.impacts.keeps = True
 
     def _allocate(self, rows, contacts):
         """Workspaces for so many rows and contacts, with room for more."""
@@ -112,7 +118,7 @@ class Differentiator:
         matrix, impulses, columns, unique = self.solve(names, near)
         q, v = matrix
         found = [{name: part[..., own] for name, own in columns.items()} for part in (q, v, impulses)]
-        return StepDerivatives(*found, kinks_of(self.context, self.arrays), unique)
+        return StepDerivatives(*found, self._kinks, unique)
 
     def solve(self, names, near=NEAR):
         """What ``derivatives`` are made of.
@@ -126,49 +132,123 @@ class Differentiator:
         unique : bool
         """
         c = self.context
-        count, columns, width = self._pose(names)
+        refuse_step(c, self._never)
+        columns, width, _ = self._columns(tuple(names))
+        if has_impacts(c):
+            chain = Chain(self, columns, near)
+            matrix, impulses, unique = chain.run()
+            self._kinks = chain.kinks
+            return matrix, impulses, columns, unique
+        matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
+        if width > matrix.shape[2]:  # nothing has bounced
+            matrix, impulses = (np.concatenate((x, np.zeros((*x.shape[:2], width - x.shape[2]))), axis=2)
+                                for x in (matrix, impulses))  # fmt: skip
+        self._kinks = self.kinks()
+        return matrix, impulses, columns, unique
+
+    def stage(self, v, moving, gravity, names, near):
+        """As ``solve``, of the contact problem whose rows the context holds, from v; see ``pose_step``."""
+        c = self.context
+        count, columns, width = self._pose(v, moving, gravity, names)
         matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
         solve_step(self._handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
         return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
 
+    def kinks(self):
+        """Kinks of the stage that was solved last."""
+        return kinks_of(self.context, self.arrays)
+
+    def rows(self, v, moving, gravity):
+        """(J, derivative by q of J times the context's velocities), (rows, N), of the rows that the context holds."""
+        self._pose(v, moving, gravity, ())
+        rows = self.count_rows()
+        return self.arrays.J[:rows].copy(), self.arrays.u_q[:rows].copy()
+
+    def count_rows(self):
+        """How many rows the context holds."""
+        return int(self.context.rows.end[0] + self.context.bilateral.info[1])
+
+    def mass_matrix(self):
+        """(N, N), behind ``rows``."""
+        lower = np.tril(self._derivatives.M)
+        return lower + lower.T - np.diag(np.diag(lower))
+
+    def bodies(self):
+        """A moving body of each contact."""
+        geoms, count = self.context.world.geoms, int(self.context.contacts.count[0])
+        a, b = geoms.body[geoms.pairs[self.context.contacts.pair[:count]]].T
+        return np.where(a >= 0, a, b)
+
+    def gap_rates(self, i, columns, width):
+        """Derivative of the gap of contact i, behind ``rows``."""
+        out = np.zeros(width)
+        if "q" in columns:
+            out[columns["q"]] = self.arrays.gap_q[i]
+        return out
+
+    def normal_rates(self, impulses, columns):
+        """Derivatives of normal impulses from those ``impulses`` (k, 3, columns) of vectors, behind ``stage``."""
+        c, k = self.context, len(impulses)
+        n = c.contacts.normal[:k]
+        out = np.einsum("ij,ijc->ic", n, impulses)
+        if "q" in columns:
+            r = c.solution.r[: 3 * k].reshape(-1, 3)
+            p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
+            out[:, columns["q"]] += np.einsum("ij,ijc->ic", cross(n, p), self.arrays.turn[:k])
+        return out
+
     def record(self, names, spare):
         """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
         c = self.context
-        _, columns, width = self._pose(names)
+        refuse_step(c, self._never)
+        columns, _, _ = self._recorded = self._columns(tuple(names))
+        if has_impacts(c):
+            matrix = self.solve(names)[0]
+            return np.concatenate(([BOUNCED, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
+        _, _, width = self._pose(c.last.v, c.last.v, c.last.gravity, names)
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
         rows = int(c.rows.end[0] + c.bilateral.info[1])
-        size = HEADER + c.N * (1 + c.N + width) + rows * (3 * c.N + 1 + rows)
+        size = HEADER + c.N * (1 + c.N + width) + rows * (4 * c.N + 1 + rows)
         record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
         record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
         return record, columns
 
     def pull(self, record, y):
         """The adjoint y (2 N,) of the state behind a recorded step times its derivatives, (columns,)."""
-        out = np.empty(int(self.arrays.first[-1]))
-        pull_step(self._handle, self.context.handle, record, y.copy(), self._T, out)
+        _, whole, first = self._recorded
+        if record[HELD_ROWS] == BOUNCED:
+            return y @ record[HEADER:].reshape(len(y), whole)
+        out, self.arrays.first[:] = np.zeros(whole), first
+        pull_step(self._handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
         return out
 
-    def _pose(self, names):
-        """Pose the last step; its contacts, the columns of the names and how many there are."""
+    def _columns(self, names):
+        """Columns of the names, how many there are, and where those of COLUMNS begin."""
+        if names not in self._plans:
+            cut = np.cumsum([0, *(self._widths[name] if name in names else 0 for name in NAMES)]).tolist()
+            columns = {name: slice(*cut[i : i + 2]) for i, name in enumerate(NAMES) if name in names}
+            self._plans[names] = columns, cut[-1], [*cut[:-1], *[cut[-2]] * (len(COLUMNS) - len(NAMES) + 1)]
+        return self._plans[names]
+
+    def _pose(self, v, moving, gravity, names):
+        """Pose the rows that the context holds; its contacts, the columns of the names and how many there are."""
         c = self.context
-        refuse_step(c, self._never)
-        q, v, gravity, dt = c.last
-        count, rows = int(c.contacts.count[0]), int(c.rows.end[0] + c.bilateral.info[1])
+        count, rows = int(c.contacts.count[0]), self.count_rows()
         if rows > self._rows or count > self._contacts or not self._rows:
             self._allocate(rows, count)
-        status, contact = pose_step(self._handle, c.handle, q, v, gravity, dt)
+        g, phase = self.arrays, self.phase
+        g.smooth[0] = 1.0 if phase is None else 0.0
+        g.apart[:count], g.least[:count], g.given[:count] = (0, 0.0, 0.0) if phase is None else phase
+        status, contact = pose_step(self._handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
         if status != FINE:
             raise self._refused(status, contact)
-        names = tuple(names)
-        if names not in self._plans:
-            widths = [self._widths[name] if name in names else 0 for name in NAMES]
-            cut = np.cumsum([0, *widths])
-            own = [slice(*pair) for pair in zip(cut[:-1].tolist(), cut[1:].tolist(), strict=True)]
-            self._plans[names] = cut, {name: own[NAMES.index(name)] for name in names}
-        first, columns = self._plans[names]
-        self.arrays.first[:] = first
-        width = int(first[-1])
+        widths = {**self._widths, "restitution": 0, "least": count, "offset": rows, "shift": c.N}
+        cut = np.cumsum([0, *(widths[name] if name in names else 0 for name in COLUMNS)])
+        self.arrays.first[:] = cut
+        at = cut.tolist()
+        columns = {name: slice(*at[i : i + 2]) for i, name in enumerate(COLUMNS) if name in names}
+        width = at[-1]
         if len(self._T) <= rows or self._T.shape[1] <= rows + width:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + width))
         return count, columns, width
@@ -177,15 +257,12 @@ class Differentiator:
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
-            return InputError("no derivative of the rows of loop closures; leave them out")
+            return InputError("no derivative of planar and screw closures and of friction in threads; leave them out")
         pair = int(c.contacts.pair[contact])
         a, b = c.pair_links[pair]
+        if has_impacts(c) and status in (BESIDE, NOT_OVER_FACE):  # told only where impacts end
+            status = LATER
         why = WHY.get(status)
-        if status == UNKNOWN_SHAPE:
-            kinds = c.world.geoms.kind[c.world.geoms.pairs[pair]]
-            kind = SHAPE_NAMES[next(kind for kind, g in zip(kinds, c.world.geoms.pairs[pair], strict=True)
-                                    if not self._cores.known[g])]  # fmt: skip
-            why = f"none is known of a {kind}; give it primitives or a convex hull for collisions"
         return InputError(f"no derivative of the contact of '{a}' and '{b}': {why}")
 
 
@@ -193,13 +270,18 @@ def refused_scene(context):
     """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
     if (scene.integrator, scene.collision_scheme) != ("semi_implicit_euler", "time_stepping"):
-        return "derivatives know integrator semi_implicit_euler with collision_scheme time_stepping"
+        return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
+                "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
     if scene.friction_model == "coulomb_polyhedral":
         return "no derivative of friction in polygons; set friction_model: coulomb_cone"
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
+    if c.parts:
+        return "no derivative of a scene with embedded loops; set loops: multipliers"
+    if c.drift[PROJECTION] and c.couplings.rows:
+        return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
-        (len(c.world.flexible), "flexible links"), (c.parts, "embedded loops"),
+        (len(c.world.flexible), "flexible links"),
         (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
         (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
         (scene.moving_surfaces, "moving surfaces"), (c.is_soft, "soft materials"), (scene.tendons, "tendons"),
@@ -207,6 +289,19 @@ def refused_scene(context):
         if has:
             return f"no derivative of a scene with {what}; leave them out"
     return None
+
+
+def has_impacts(context):
+    """Whether the last step had impacts of their own."""
+    impacts = context.impacts
+    if impacts is None or not impacts.happened:
+        return False
+    if not impacts.tape:
+        if impacts.keeps:
+            raise InputError("the step with impacts was taken before its simulator was asked for a derivative; call "
+                             "sim.differentiator() and take it again")  # fmt: skip
+        raise InputError("no derivative of a step in which bodies strike each other; take a shorter step")
+    return True
 
 
 def refuse_step(context, never):
@@ -220,5 +315,3 @@ def refuse_step(context, never):
         raise InputError("no derivative of a scene with sleeping bodies; leave them out")
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
-    if c.impacts is not None and c.impacts.happened:
-        raise InputError("no derivative of a step with impacts with restitution; leave restitution out")

@@ -56,6 +56,8 @@ class Differentiable:
     def differentiator(self) -> Differentiator:
         """What differentiates the present steps: matrices and adjoints without names, for loops over many steps.
 
+        From the first call on steps keep what their impacts have solved.
+
         Returns
         -------
         Differentiator

@@ -21,7 +21,8 @@ from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
-from mb_contact.simulation.stepping.impacts import GAIN, LAWS, largest_factor
+from mb_contact.simulation.stepping.impacts import GAIN, LAWS
+from mb_contact.simulation.stepping.largest_factor import largest_factor
 from mb_contact.solvers import solve_lcp
 from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows

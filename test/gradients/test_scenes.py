@@ -13,7 +13,9 @@ from scenes.gradient_scenes import SCENES
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [("quadruped", 4), ("ball with rolling friction", 9), ("ball in honey", 10), ("two boxes", 15), ("limits", 17)],
+    [("quadruped", 4), ("ball with rolling friction", 9), ("ball in honey", 10), ("two boxes", 15), ("limits", 17),
+     ("box on hills", 3), ("crank and rocker", 2), ("two bodies on a hinge", 1), ("two bodies on a rod", 2),
+     ("two bodies welded", 3), ("bouncing capsule, by Newton", 4)],
 )
 def test_states_of_scenes(name, seed):
     sim, draw = SCENES[name]()
@@ -41,7 +43,9 @@ def test_smooth_motion_beside_pinocchio():
         assert np.abs(by - expected).max() < 1e-10 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", ["dual arm", "gears", "joint friction", "ball with rolling friction"])
+@pytest.mark.parametrize(
+    "name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge"]
+)
 def test_the_adjoint_is_the_transposed_of_the_derivative(name):
     sim, draw = SCENES[name]()
     rng = np.random.default_rng(3)

@@ -19,6 +19,7 @@ class Differences:
 
     def __init__(self, sim, q, v, effort=None):
         self.sim, self.q, self.v, self.tree = sim, q, v, sim.context.tree
+        sim.differentiator()  # from here on impacts are kept
         self.effort = np.zeros(len(sim.world.joint_names)) if effort is None else effort
 
     def step(self, name="", d=0.0):

@@ -5,17 +5,21 @@
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import mb_contact as mb
-from mb_contact.model.scene import Gear, JointProperties
+from mb_contact.gradients.motion import displaced
+from mb_contact.model.scene import Gear, Heights, JointProperties
 from scenes.mesh_bodies import revolved, write_obj
 
 M = mb.model
 CONFIG = "package://mb_contact/config/"
-SIZES = {"sphere": (0.1,), "capsule": (0.06, 0.2), "box": (0.2, 0.16, 0.12), "cylinder": (0.08, 0.2)}
+SIZES = {"sphere": (0.1,), "capsule": (0.06, 0.2), "box": (0.2, 0.16, 0.12), "cylinder": (0.08, 0.2),
+         "cone": (0.08, 0.2), "ellipsoid": (0.1, 0.07, 0.13)}  # fmt: skip
+HILLS = tuple(tuple(0.02 * (i * i + 3 * j) % 0.05 for j in range(7)) for i in range(7))  #: heights [m]
 
 
 def shipped(file, steps, noise, held=False):
@@ -44,16 +48,19 @@ def chain():
     return sim, lambda rng: (0.4 * rng.normal(size=6), rng.normal(size=6), rng.normal(size=6))  # no link meets another
 
 
-def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, **scene):
-    """One body that overlaps the ground a little, in any pose."""
+def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, restitution=0.0, hills=False, **scene):
+    """One body that overlaps the ground, or hills, a little, in any pose."""
 
     def make():
-        material = M.Material(friction=0.5, rolling=rolling, torsional=torsional)
+        material = M.Material(friction=0.5, rolling=rolling, torsional=torsional, restitution=restitution)
         body = M.Primitive("body", shape, size or SIZES[shape], M.Pose((0, 0, 1.0)), "free", 1.0, material="body")
-        sim = mb.Simulator(mb.Scene(primitives=(body,), ground=M.Ground(material="body"), materials={"body": material},
-                                    **scene))  # fmt: skip
+        ground, bodies = M.Ground(material="body"), (body,)
+        if hills:
+            field = M.Primitive("hills", "height_field", (3.0, 3.0), heights=Heights(grid=HILLS), material="body")
+            ground, bodies = None, (body, field)
+        sim = mb.Simulator(mb.Scene(primitives=bodies, ground=ground, materials={"body": material}, **scene))
         sim.reset()
-        return sim, tumbling(sim, speed)
+        return sim, tumbling(sim, speed, 5e-4 if restitution else 0.0)
 
     return make
 
@@ -69,14 +76,15 @@ def ring():
     return sim, tumbling(sim, 1.0)
 
 
-def tumbling(sim, speed):
-    """Draws of a body that overlaps what is below it a little, in any pose."""
+def tumbling(sim, speed, above=0.0):
+    """Draws of a body that overlaps what is below it a little, or is up to so much above it, in any pose."""
 
     def draw(rng):
         q = sim.q
         q[:2], q[3:] = 0.0, rng.normal(size=4)
         q[3:] /= np.linalg.norm(q[3:])
         sink(sim, q, slice(2, 3), np.array([1.0]), 0.0, 0.5)
+        q[2] += above * rng.uniform()
         v = speed * rng.normal(size=6)
         v[5] = -abs(v[5]) - 0.5 * speed
         return q, v, np.zeros(0)
@@ -146,6 +154,35 @@ def joints(limits=None, gears=(), actuators=None, **properties):
     return make
 
 
+def four_bar():
+    """A crank-rocker whose loop has five rows, of which three are redundant."""
+    sim = mb.Simulator(replace(mb.load_scene(CONFIG + "four_bar.yaml"), loops="multipliers"))
+    sim.reset()
+
+    def draw(rng):
+        sim.reset()
+        sim.set_state(sim.q, sim.v * rng.uniform(0.2, 2.0))
+        sim.step(steps=int(rng.integers(1, 300)))
+        return sim.q, sim.v, np.zeros(len(sim.world.joint_names))
+
+    return sim, draw
+
+
+def held(kind):
+    """Two boxes in the air, held together by a closure with a small error."""
+
+    def make():
+        boxes = tuple(M.Primitive(name, "box", (0.2, 0.16, 0.12), M.Pose((0, 0, z), (0.1 * z, 0.3, 0.2)), "free", mass)
+                      for name, z, mass in (("a", 0.0, 1.0), ("b", 0.5, 0.6)))  # fmt: skip
+        closure = M.Closure(kind, "a", "b", pose_a=M.Pose((0.1, 0.05, 0.2), (0.1, 0.2, 0.3)))
+        sim = mb.Simulator(mb.Scene(primitives=boxes, loop_closures=(closure,), loops="multipliers"))
+        sim.reset()
+        start, tree = sim.q, sim.context.tree
+        return sim, lambda rng: (displaced(tree, start, 1e-4 * rng.normal(size=12)), rng.normal(size=12), np.zeros(0))
+
+    return make
+
+
 SCENES = {
     "chain of six": chain,
     "box on a table": shipped("box_on_table.yaml", 5, 0.3),
@@ -159,6 +196,17 @@ SCENES = {
     "ball in honey": posed("sphere", friction_model="no_slip"),
     "capsule": posed("capsule"),
     "box that lands": posed("box"),
+    "cylinder": posed("cylinder"),
+    "cone": posed("cone"),
+    "ellipsoid": posed("ellipsoid"),
+    "ball on hills": posed("sphere", hills=True),
+    "box on hills": posed("box", hills=True),
+    "bouncing ball": posed("sphere", speed=3.0, restitution=0.6),
+    "bouncing box": posed("box", restitution=0.5),
+    "bouncing box, as printed": posed("box", restitution=0.5, restitution_law="papers"),
+    "bouncing capsule, by Newton": posed("capsule", restitution=0.5, restitution_law="newton"),
+    "cylinder on a ball": pair("cylinder", "sphere"),
+    "two cylinders": pair("cylinder", "cylinder"),
     "box on a ball": pair("box", "sphere"),
     "two capsules": pair("capsule", "capsule"),
     "two boxes": pair("box", "box"),
@@ -167,5 +215,10 @@ SCENES = {
     "limits": joints(limits=(-0.5, 0.5)),
     "joint friction": joints(friction=0.8, stiffness=20.0, damping=0.2),
     "gears": joints(gears=(Gear("hinge_0", "hinge_1", -0.7),)),
+    "crank and rocker": four_bar,
+    "two bodies on a hinge": held("axis"),
+    "two bodies on a rod": held("distance"),
+    "two bodies welded": held("weld"),
+    "two bodies in a point": held("point"),
     "servos": joints(actuators={"hinge_1": M.Actuator("position", stiffness=50.0, damping=2.0)}),
 }

@@ -44,17 +44,18 @@ def record_step(g, a, dt, near, Z, T, record):
         for c in range(width):
             record[right + i * width + c] = Z[i, c]
     for e in range(held):
-        at = rows + e * (3 * N + 1 + held)
-        for k in range(3 * N):
+        at = rows + e * (4 * N + 1 + held)
+        for k in range(4 * N):
             record[at + k] = 0.0
         row_path(g, g.row[e])
         for i in range(g.count[PATH]):
             k = g.path[i]
             record[at + k], record[at + N + k] = entry(g, e, k), g.B[k, e]
             record[at + 2 * N + k] = turned_entry(g, e, k)
-        record[at + 3 * N] = g.scale[e]
+            record[at + 3 * N + k] = g.u_v[g.row[e], k] * g.weight[e, 0]
+        record[at + 4 * N] = g.scale[e]
         for c in range(held):
-            record[at + 3 * N + 1 + c] = T[e, c]
+            record[at + 4 * N + 1 + c] = T[e, c]
 
 
 @unlocked
@@ -94,16 +95,16 @@ def pull_step(g, a, record, y, T, out):
 @kernel
 def _rows_back(g, record, rows, M, held, soft, T, out):
     """T* t = B* s; s := s - D^-1 C* t, and what t says of q."""
-    N, s, q = g.S.shape[0], g.rate, g.first[BY_Q]
-    size = 3 * N + 1 + held
+    N, s, q, v = g.S.shape[0], g.rate, g.first[BY_Q], g.first[BY_V]
+    size = 4 * N + 1 + held
     for e in range(held):
         at = rows + e * size
-        g.scale[e] = record[at + 3 * N]
+        g.scale[e] = record[at + 4 * N]
         total = 0.0
         for k in range(N):
             total += record[at + N + k] * s[k]
         for c in range(held):
-            T[c, e] = record[at + 3 * N + 1 + c]
+            T[c, e] = record[at + 4 * N + 1 + c]
         T[e, held] = g.scale[e] * total
     solve_posed(g, T, soft, held, held + 1)
     for p in range(held):
@@ -113,6 +114,9 @@ def _rows_back(g, record, rows, M, held, soft, T, out):
         if g.first[BY_Q + 1] > q:
             for k in range(N):
                 out[q + k] -= record[at + 2 * N + k] * t
+        if g.first[BY_V + 1] > v:
+            for k in range(N):
+                out[v + k] -= record[at + 3 * N + k] * t
 
 
 @kernel

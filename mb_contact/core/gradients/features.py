@@ -9,16 +9,25 @@ Of a contact over a face, with outward normal m, ``Meeting`` holds the point y o
     CORNER   m', normal of the face over the corner y - s m of the face
     CROSS    h = m x edge of the face, e the edge on which y lies
 
-and, where y lies on the line of a cylinder that faces m, its axis k and the direction u from it to y.  EDGES: points
-on the cores of A and B and the edges e_a, e_b on which they lie, if they are no vertices.
+and the Hessian of the support function of the other shape, by which a point of a curved surface follows a normal.
+EDGES: points on the cores of A and B, their Hessians, and the edges e_a, e_b on which they lie, if they are on any.
 """
 
 import numpy as np
 
-from mb_contact.core.collision.shapes import COS_CAP
-from mb_contact.core.gradients.workspace import BESIDE, FINE, NOT_OVER_FACE, UNKNOWN_SHAPE
+from mb_contact.core.gradients.curved import (
+    bend,
+    distance_beside,
+    ellipsoid_reach,
+    face_line,
+    is_round,
+    line_end,
+    opposite,
+)
+from mb_contact.core.gradients.workspace import BESIDE, FINE, NOT_OVER_FACE
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
+    ZERO,
     body_point,
     body_vector,
     matrix,
@@ -30,7 +39,12 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.types import SHAPE_CYLINDER, SHAPE_MESH, SHAPE_PLANE
+from mb_contact.types import (
+    SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
+    SHAPE_MESH,
+    SHAPE_PLANE,
+)
 
 SAME = 1e-7  #: of a shape's size: points so near are one point
 ALIKE = 1e-8  #: by which a normal may differ from that of the face that it is
@@ -38,9 +52,11 @@ LEVEL = 1e-9  #: as in manifold_normals.py
 
 VERTEX, CORNER, CROSS, EDGES = range(4)  #: entry KIND of Meeting.kind
 KIND, OWNER, LINE = range(3)  #: of Meeting.kind; LINE of EDGES: 1 with e_a, 2 with e_b, 3 with both
-NORMAL, POINT, ACROSS, EDGE, AXIS, OUT = range(6)  #: rows of Meeting.vector
+NORMAL, POINT, ACROSS, EDGE = range(4)  #: rows of Meeting.vector
 ON_A, ON_B, EDGE_A, EDGE_B = 1, 2, 3, 4  #: and of EDGES
-GAP, HEIGHT, ROUND, SINE, ROUND_A, ROUND_B = range(6)  #: of Meeting.number; ROUND: radius of the cylinder
+BEND_A, BEND_B = 5, 8  #: rows of the Hessians; over a face BEND_A is that of the other shape [m]
+GAP, HEIGHT, ROUND_A, ROUND_B = range(4)  #: of Meeting.number
+COARSE = 1e-5  #: of a shape's size: so far a point of a curved surface is from where its normal says
 
 
 @sweep
@@ -56,21 +72,15 @@ def into_point(R, p, k, a):
 
 
 @sweep
-def opposite(a):
-    return -a[0], -a[1], -a[2]
+def _unit_of(a):
+    size = np.sqrt(vector_dot(a, a))
+    return a[0] / size, a[1] / size, a[2] / size
 
 
 @sweep
 def distance(a, b):
     d = vector_sum(a, -1.0, b)
     return np.sqrt(vector_dot(d, d))
-
-
-@sweep
-def distance_beside(y, x, m):
-    """How far y is from the line through x along m."""
-    d = vector_sum(y, -1.0, x)
-    return np.sqrt(max(vector_dot(d, d) - vector_dot(d, m) ** 2, 0.0))
 
 
 @kernel
@@ -88,9 +98,8 @@ def face_of(g, at, k, n):
 def find_features(g, geoms, pair, n, x, gap):
     """Fill ``meeting`` for a contact of a pair at x with normal n; a status."""
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    if g.cores.known[a] == 0 or g.cores.known[b] == 0:
-        return UNKNOWN_SHAPE
-    if geoms.kind[a] == SHAPE_MESH or geoms.kind[b] == SHAPE_MESH:
+    _straighten(g)
+    if _has_many(geoms.kind[a]) or _has_many(geoms.kind[b]):
         return _on_mesh(g, geoms, a, b, n, x, gap)
     on_a, on_b = face_of(g, a, geoms.body[a], opposite(n)), face_of(g, b, geoms.body[b], n)
     if on_a >= 0 or on_b >= 0:
@@ -103,21 +112,31 @@ def find_features(g, geoms, pair, n, x, gap):
         )
         if found:
             return FINE
-    for at in (a, b):
-        if geoms.kind[at] == SHAPE_CYLINDER or geoms.kind[at] == SHAPE_PLANE:
-            return NOT_OVER_FACE
+    if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
+        return NOT_OVER_FACE
     return _on_edges(g, geoms, a, b, n, x, gap)
+
+
+@kernel
+def _straighten(g):
+    """No Hessians."""
+    for row in range(BEND_A, BEND_B + 3):
+        put_vector(g.meeting.vector, row, ZERO)
+
+
+@sweep
+def _has_many(kind):
+    """Whether a shape has faces with one normal in several places."""
+    return kind == SHAPE_MESH or kind == SHAPE_HEIGHT_FIELD
 
 
 @kernel
 def _on_mesh(g, geoms, a, b, n, x, gap):
     """Features of a contact of which one shape is a mesh: a vertex over a face of either, or edges; a status."""
-    if geoms.kind[a] == SHAPE_CYLINDER or geoms.kind[b] == SHAPE_CYLINDER:
-        return NOT_OVER_FACE
     for owner in range(2):
         own, other = (a, b) if owner == 0 else (b, a)
         m = opposite(n) if owner == 0 else n
-        if _over_faces(g, geoms, own, other, m, x, gap):
+        if not is_round(geoms.kind[own]) and _over_faces(g, geoms, own, other, m, x, gap):
             g.meeting.kind[OWNER] = owner
             return FINE
     if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
@@ -138,8 +157,9 @@ def _over_faces(g, geoms, own, other, m, x, gap):
         foot, height = _foot(g, own, k, f, m), gap + cores.radius[other]
         if abs(foot - before) < near:  # in the plane of the one before
             continue
-        g.meeting.number[GAP], g.meeting.number[HEIGHT], g.meeting.kind[LINE], before = gap, height, 0, foot
-        if _vertex(g, other, o, m, x, foot + height, near, True, False):
+        g.meeting.number[GAP], g.meeting.number[HEIGHT], before = gap, height, foot
+        cap, line = face_line(g, other, o, m) if is_round(geoms.kind[other]) else (True, False)
+        if _vertex(g, geoms, other, o, m, x, foot + height, near, cap, line):
             return True
     return False
 
@@ -192,43 +212,26 @@ def _over_face(g, geoms, own, face, other, m, x, gap):
     height = gap + cores.radius[other]
     meeting = g.meeting
     put_vector(meeting.vector, NORMAL, m)
-    meeting.number[GAP], meeting.number[HEIGHT], meeting.kind[LINE] = gap, height, 0
-    cap, line = True, False
-    if geoms.kind[other] == SHAPE_CYLINDER:
-        cap, line = _face_line(g, other, o, m)
-        meeting.number[ROUND] = geoms.size[other, 0]
+    meeting.number[GAP], meeting.number[HEIGHT] = gap, height
+    cap, line = face_line(g, other, o, m) if is_round(geoms.kind[other]) else (True, False)
     return (
-        _vertex(g, other, o, m, x, foot + height, near, cap, line)
+        _vertex(g, geoms, other, o, m, x, foot + height, near, cap, line)
         or _corner(g, own, k, face, other, o, m, x, near)
-        or _crossing(g, own, k, face, other, o, m, x, foot + height, near, line)
+        or _crossing(g, geoms, own, k, face, other, o, m, x, foot + height, near, line)
     )
 
 
 @kernel
-def _face_line(g, at, o, m):
-    """Axis and outward direction of the line of a cylinder that faces m; whether a cap, and whether a line does."""
-    k = body_vector(g.d.kin.R, o, vector(g.cores.axis, at))
-    along = vector_dot(m, k)
-    across = vector_sum(opposite(m), along, k)
-    sine = np.sqrt(vector_dot(across, across))
-    put_vector(g.meeting.vector, AXIS, k)
-    g.meeting.number[SINE] = sine
-    if sine >= 1e-9:
-        put_vector(g.meeting.vector, OUT, (across[0] / sine, across[1] / sine, across[2] / sine))
-    return abs(along) >= COS_CAP, sine >= 1e-9
-
-
-@kernel
-def _line_end(g, at, o, i):
-    """End i of the facing line of a cylinder, world."""
-    end = (g.cores.end[at, i, 0], g.cores.end[at, i, 1], g.cores.end[at, i, 2])
-    return vector_sum(body_point(g.d.kin.R, g.d.kin.p, o, end), g.meeting.number[ROUND], vector(g.meeting.vector, OUT))
-
-
-@kernel
-def _vertex(g, other, o, m, x, height, near, cap, line):
-    """Whether a vertex, or an end of a facing line, is the point."""
+def _vertex(g, geoms, other, o, m, x, height, near, cap, line):
+    """Whether a vertex, an end of a facing line or the lowest point of an ellipsoid is the point."""
     R, p = g.d.kin.R, g.d.kin.p
+    if geoms.kind[other] == SHAPE_ELLIPSOID:
+        centre = body_point(R, p, o, vector(g.cores.point, g.cores.first_point[other]))
+        bend(g, geoms, other, opposite(m), centre, BEND_A)
+        y = vector_sum(centre, -1.0, ellipsoid_reach(g, geoms, other, o, m))
+        put_vector(g.meeting.vector, POINT, y)
+        g.meeting.kind[KIND] = VERTEX
+        return abs(vector_dot(y, m) - height) < near and distance_beside(y, x, m) < near
     if cap:
         axis, place = into_vector(R, o, m), into_point(R, p, o, x)
         above = height if o < 0 else height - vector_dot(vector(p, o), m)
@@ -239,10 +242,11 @@ def _vertex(g, other, o, m, x, height, near, cap, line):
                 g.meeting.kind[KIND] = VERTEX
                 return True
     for i in range(2 if line else 0):
-        y = _line_end(g, other, o, i)
+        y = line_end(g, other, o, i, m)
         if abs(vector_dot(y, m) - height) < near and distance_beside(y, x, m) < near:
             put_vector(g.meeting.vector, POINT, y)
-            g.meeting.kind[KIND], g.meeting.kind[LINE] = VERTEX, 1
+            bend(g, geoms, other, opposite(m), y, BEND_A)
+            g.meeting.kind[KIND] = VERTEX
             return True
     return False
 
@@ -271,13 +275,14 @@ def _corner(g, own, k, face, other, o, m, x, near):
 
 
 @kernel
-def _crossing(g, own, k, face, other, o, m, x, height, near, line):
+def _crossing(g, geoms, own, k, face, other, o, m, x, height, near, line):
     """Whether the point is where an edge of the other shape, or its facing line, crosses one of the face."""
     cores, R, p = g.cores, g.d.kin.R, g.d.kin.p
     first, last = cores.first_edge[other], cores.first_edge[other + 1]
     if line:
-        if _cross_outline(g, k, face, _line_end(g, other, o, 0), _line_end(g, other, o, 1), m, x, height, near):
-            g.meeting.kind[LINE] = 1
+        start, end = line_end(g, other, o, 0, m), line_end(g, other, o, 1, m)
+        if _cross_outline(g, k, face, start, end, m, x, height, near):
+            bend(g, geoms, other, opposite(m), vector(g.meeting.vector, POINT), BEND_A)
             return True
         return False
     for i in range(first, last):
@@ -317,12 +322,13 @@ def _cross_outline(g, k, face, start, end, m, x, height, near):
 def _on_edges(g, geoms, a, b, n, x, gap):
     """Points of cores with edges or vertices there; a status."""
     meeting, r_a, r_b = g.meeting, g.cores.radius[a], g.cores.radius[b]
+    _straighten(g)
     put_vector(meeting.vector, NORMAL, n)
     put_vector(meeting.vector, ON_A, vector_sum(x, 0.5 * gap + r_a, n))
     put_vector(meeting.vector, ON_B, vector_sum(x, -0.5 * gap - r_b, n))
     meeting.number[GAP], meeting.number[ROUND_A], meeting.number[ROUND_B] = gap, r_a, r_b
-    on_a = _edge(g, a, geoms.body[a], ON_A, EDGE_A, n)
-    on_b = _edge(g, b, geoms.body[b], ON_B, EDGE_B, n)
+    on_a = _edge(g, geoms, a, ON_A, EDGE_A, BEND_A, opposite(n))
+    on_b = _edge(g, geoms, b, ON_B, EDGE_B, BEND_B, n)
     if on_a < 0 or on_b < 0:
         return BESIDE
     meeting.kind[KIND], meeting.kind[LINE] = EDGES, on_a + 2 * on_b
@@ -330,11 +336,29 @@ def _on_edges(g, geoms, a, b, n, x, gap):
 
 
 @kernel
-def _edge(g, at, k, point, edge, n):
-    """1 where the core's point lies on an edge, which becomes a row of ``meeting``; 0 on a vertex, -1 beside both."""
-    cores, R, p = g.cores, g.d.kin.R, g.d.kin.p
+def _edge(g, geoms, at, point, edge, row, n):
+    """1 where the core's point lies on an edge, which becomes a row of ``meeting``; 0 on a vertex, -1 beside both.
+
+    Of curved shapes also their Hessian; lines of a cylinder's or cone's side are edges.
+    """
+    cores, R, p, k = g.cores, g.d.kin.R, g.d.kin.p, geoms.body[at]
     near = SAME * cores.scale[at]
-    y = into_point(R, p, k, vector(g.meeting.vector, point))
+    place = vector(g.meeting.vector, point)
+    y = into_point(R, p, k, place)
+    if geoms.kind[at] == SHAPE_ELLIPSOID:
+        bend(g, geoms, at, n, place, row)
+        support = vector_sum(vector(cores.point, cores.first_point[at]), 1.0,
+                             into_vector(R, k, ellipsoid_reach(g, geoms, at, k, n)))  # fmt: skip
+        return 0 if distance(y, support) < COARSE * cores.scale[at] else -1
+    if is_round(geoms.kind[at]):
+        bend(g, geoms, at, n, place, row)
+        start, end = line_end(g, at, k, 0, opposite(n)), line_end(g, at, k, 1, opposite(n))
+        e = vector_sum(end, -1.0, start)
+        put_vector(g.meeting.vector, edge, e)
+        near = COARSE * cores.scale[at]
+        if distance(place, start) < near or distance(place, end) < near:
+            return 0
+        return 1 if distance_beside(place, start, _unit_of(e)) < near else -1
     for i in range(cores.first_point[at], cores.first_point[at + 1]):
         if distance(vector(cores.point, i), y) < near:
             return 0

@@ -10,16 +10,20 @@ between points and edges.  With X_A(y), X_B(y) the velocities of the points of A
         y a vertex                                                    dy = X(y)
         y a corner c of the face, moved along m by s to a face m'     dy = X_O(c) + s dm + ds m,  m'.(dy - X(y)) = 0
         y where an edge e crosses that of the face, h = m x edge      dy = X(y) + dt e,  h.(dy - X_O(y)) = 0
-    points a and b of cores at d = a - b = L n                        dn = (1 - n n*) dd / L,  dg = n.dd
-        b on an edge e                                                d(e.d) = 0
-    two edges, n along e_a x e_b                                      dd = dL n + L dn
+    points a and b of cores at d = a - b = L n                        dd = dL n + L dn,  dg = dL
+        b on an edge e; on a curved surface                     dy = X(y) + ds e, d(e.n) = 0; X(y) + H (dn - w x n)
+
+H is the Hessian of the support function of a curved surface, by which its point follows its normal; one over a face has
+dy = X(y) + H (w x m - dm).
 """
 
 import numpy as np
 
+from mb_contact.core.gradients.curved import opposite
 from mb_contact.core.gradients.features import (
     ACROSS,
-    AXIS,
+    BEND_A,
+    BEND_B,
     CORNER,
     CROSS,
     EDGE,
@@ -33,16 +37,12 @@ from mb_contact.core.gradients.features import (
     NORMAL,
     ON_A,
     ON_B,
-    OUT,
     OWNER,
     POINT,
-    ROUND,
     ROUND_A,
     ROUND_B,
     SAME,
-    SINE,
     find_features,
-    opposite,
 )
 from mb_contact.core.gradients.motion import velocity_at
 from mb_contact.core.gradients.workspace import COINCIDENT, FINE, PARALLEL
@@ -77,7 +77,9 @@ def place_contact(g, a, i):
     pair = contacts.pair[i]
     status = find_features(g, geoms, pair, vector(contacts.normal, i), vector(contacts.point, i), contacts.gap[i])
     if status == FINE and g.meeting.kind[KIND] == EDGES:
-        status = _check_edges(g, min(g.cores.scale[geoms.pairs[pair, 0]], g.cores.scale[geoms.pairs[pair, 1]]))
+        scale = min(g.cores.scale[geoms.pairs[pair, 0]], g.cores.scale[geoms.pairs[pair, 1]])
+        if _solve_edges(g.meeting, scale):
+            status = PARALLEL if g.meeting.kind[LINE] == 3 else COINCIDENT
     if status != FINE:
         return status
     g.above[i] = 0.0 if g.meeting.kind[KIND] == EDGES else 2.0 * g.meeting.kind[OWNER] - 1.0
@@ -87,7 +89,7 @@ def place_contact(g, a, i):
             if welded:
                 n, x, gap = ZERO, ZERO, 0.0
             else:
-                n, x, gap = _rates(g, _unit(c), STILL) if side == 0 else _rates(g, STILL, _unit(c))
+                n, x, gap = _rates(g, side, c)
             column = 6 * side + c
             for j in range(3):
                 g.place[i, j, column], g.place[i, 3 + j, column] = n[j], x[j]
@@ -96,14 +98,14 @@ def place_contact(g, a, i):
 
 
 @kernel
-def _rates(g, V_a, V_b):
-    """Rates of normal, point and gap for the twists of A and B."""
+def _rates(g, side, c):
+    """Rates of normal, point and gap for a unit of component c of the twist of A or B."""
     if g.meeting.kind[KIND] == EDGES:
-        return _edge_rates(g.meeting, V_a, V_b)
-    if g.meeting.kind[OWNER] == 1:
-        return _face_rates(g.meeting, V_b, V_a)
-    n, x, gap = _face_rates(g.meeting, V_a, V_b)
-    return opposite(n), x, gap
+        return _edge_rates(g.meeting, 6 * side + c)
+    owner = g.meeting.kind[OWNER]
+    V_o, V = (_unit(c), STILL) if side == owner else (STILL, _unit(c))
+    n, x, gap = _face_rates(g.meeting, V_o, V)
+    return (n if owner == 1 else opposite(n)), x, gap
 
 
 @kernel
@@ -111,7 +113,7 @@ def _face_rates(at, V_o, V):
     """Rates of the outward normal of a face of a shape with twist V_o, of the point over it and of the gap."""
     m, y = vector(at.vector, NORMAL), vector(at.vector, POINT)
     dm = vector_product(V_o[:3], m)
-    dy = _line_rate(at, V, m, dm, y) if at.kind[LINE] == 1 else velocity_at(V, y)
+    dy = vector_sum(velocity_at(V, y), 1.0, _bent(at, BEND_A, vector_sum(vector_product(V[:3], m), -1.0, dm)))
     if at.kind[KIND] == CORNER:
         other, s = vector(at.vector, ACROSS), at.number[HEIGHT]
         moved = vector_sum(velocity_at(V_o, vector_sum(y, -s, m)), s, dm)
@@ -125,62 +127,98 @@ def _face_rates(at, V_o, V):
 
 
 @kernel
-def _line_rate(at, V, m, dm, y):
-    """Rate of a point at y on the line of a cylinder that faces m: X(axis) + r du.
+def _bent(at, row, a):
+    """A Hessian times the vector a."""
+    return vector_dot(vector(at.vector, row), a), vector_dot(vector(at.vector, row + 1), a), vector_dot(
+        vector(at.vector, row + 2), a)  # fmt: skip
 
-    u is -m without its part along the axis k, as a unit vector.
+
+@kernel
+def _solve_edges(at, scale):
+    """Rates of the normal, in two directions t across it, and of both slides along edges, for all twists; a status.
+
+        t.(X_A - X_B + H_A (w_A x n) + H_B (w_B x n) + s_a e_a - s_b e_b) = t.(H_A + H_B + L) dn,    d(e.n) = 0
+
+    which ends in the columns behind the fourth of ``system``; X is the velocity of the point of the core.
     """
-    k, u, r = vector(at.vector, AXIS), vector(at.vector, OUT), at.number[ROUND]
-    dk = vector_product(V[:3], k)
-    along = vector_dot(m, k)
-    d = vector_sum(_times(vector_dot(k, dm) + vector_dot(m, dk), k), along, dk)
-    d = _across(vector_sum(d, -1.0, dm), u)
-    return vector_sum(velocity_at(V, vector_sum(y, -r, u)), r / at.number[SINE], d)
+    n, T = vector(at.vector, NORMAL), at.system
+    t1 = _across((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+    t1 = _times(1.0 / np.sqrt(vector_dot(t1, t1)), t1)
+    L = at.number[GAP] + at.number[ROUND_A] + at.number[ROUND_B]
+    for r in range(4):
+        for c in range(16):
+            T[r, c] = 0.0
+    for i in range(2):
+        t = t1 if i == 0 else vector_product(n, t1)
+        for j in range(2):
+            u = t1 if j == 0 else vector_product(n, t1)
+            bent = vector_sum(_bent(at, BEND_A, u), 1.0, _bent(at, BEND_B, u))
+            T[i, j] = vector_dot(t, bent) + (L if i == j else 0.0)
+        for side in range(2):
+            row, edge, sign = (BEND_A, EDGE_A, 1.0) if side == 0 else (BEND_B, EDGE_B, -1.0)
+            e = _edge_along(at, side, edge)
+            T[i, 2 + side] = -sign * vector_dot(t, e)
+            T[2 + side, i] = vector_dot(t, e)
+            for c in range(6):
+                V = _unit(c)
+                turn = vector_product(V[:3], n)
+                moved = velocity_at(V, vector(at.vector, ON_A if side == 0 else ON_B))
+                T[i, 4 + 6 * side + c] = vector_dot(t, vector_sum(_bent(at, row, turn), sign, moved))
+                if i == 0:  # e.dn = e.(w x n)
+                    T[2 + side, 4 + 6 * side + c] = vector_dot(e, turn)
+    for side in range(2):
+        if (at.kind[LINE] >> side) & 1 == 0:
+            T[2 + side, 2 + side] = 1.0
+    return _eliminate_edges(T, SAME * scale)
+
+
+@sweep
+def _edge_along(at, side, row):
+    """The edge of a side as a unit vector, or zero."""
+    if (at.kind[LINE] >> side) & 1 == 0:
+        return ZERO
+    e = vector(at.vector, row)
+    return _times(1.0 / np.sqrt(vector_dot(e, e)), e)
 
 
 @kernel
-def _check_edges(g, scale):
-    """A status: whether points and edges that meet have a derivative."""
-    at = g.meeting
-    if at.kind[LINE] < 3:
-        away = at.number[GAP] + at.number[ROUND_A] + at.number[ROUND_B]
-        return COINCIDENT if abs(away) < SAME * scale else FINE
-    e_a, e_b = vector(at.vector, EDGE_A), vector(at.vector, EDGE_B)
-    c = vector_product(e_a, e_b)
-    small = vector_dot(c, c) < 1e-6 * vector_dot(e_a, e_a) * vector_dot(e_b, e_b)
-    return PARALLEL if small else FINE
+def _eliminate_edges(T, least):
+    """Gauss and Jordan's elimination of the four unknowns; whether it fails, for pivots below ``least``."""
+    for k in range(4):
+        best = k
+        for i in range(k + 1, 4):
+            if abs(T[i, k]) > abs(T[best, k]):
+                best = i
+        if abs(T[best, k]) < least:
+            return True
+        for c in range(16):
+            T[k, c], T[best, c] = T[best, c], T[k, c]
+        f = 1.0 / T[k, k]
+        for c in range(k, 16):
+            T[k, c] *= f
+        for i in range(4):
+            f = T[i, k]
+            if i != k and f != 0.0:
+                for c in range(k, 16):
+                    T[i, c] -= f * T[k, c]
+    return False
 
 
 @kernel
-def _edge_rates(at, V_a, V_b):
-    """Rates of a contact of points and edges."""
-    n, on_a, on_b = vector(at.vector, NORMAL), vector(at.vector, ON_A), vector(at.vector, ON_B)
+def _edge_rates(at, column):
+    """Rates of a contact of points, edges and curved surfaces for a unit of one of both twists' components."""
+    n, T = vector(at.vector, NORMAL), at.system
+    t1 = _across((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+    t1 = _times(1.0 / np.sqrt(vector_dot(t1, t1)), t1)
+    dn = vector_sum(_times(T[0, 4 + column], t1), T[1, 4 + column], vector_product(n, t1))
+    V = _unit(column % 6)
+    on_b = column >= 6
+    moved = velocity_at(V, vector(at.vector, ON_B if on_b else ON_A))
+    rise = -vector_dot(n, moved) if on_b else vector_dot(n, moved)
+    d_b = _bent(at, BEND_B, vector_sum(dn, -1.0, vector_product(V[:3], n)) if on_b else dn)
+    d_b = vector_sum(d_b, T[3, 4 + column], _edge_along(at, 1, EDGE_B))
+    d_b = vector_sum(d_b, 1.0, moved) if on_b else d_b
     r_b, gap = at.number[ROUND_B], at.number[GAP]
-    L = gap + at.number[ROUND_A] + r_b
-    apart = vector_sum(velocity_at(V_a, on_a), -1.0, velocity_at(V_b, on_b))
-    d_b = velocity_at(V_b, on_b)
-    if at.kind[LINE] == 3:
-        e_a, e_b = vector(at.vector, EDGE_A), vector(at.vector, EDGE_B)
-        c = vector_product(e_a, e_b)
-        dc = vector_sum(
-            vector_product(e_a, vector_product(V_b[:3], e_b)), -1.0, vector_product(e_b, vector_product(V_a[:3], e_a))
-        )
-        sign = 1.0 if vector_dot(c, n) > 0.0 else -1.0
-        dn = _times(sign / np.sqrt(vector_dot(c, c)), _across(dc, n))
-        right = vector_sum(_times(L, dn), -1.0, apart)  # = s e_a - t e_b - rise n
-        volume = vector_dot(n, c)
-        d_b = vector_sum(d_b, vector_dot(right, vector_product(n, e_a)) / -volume, e_b)
-        rise = -vector_dot(right, c) / volume
-    else:
-        if at.kind[LINE] == 2:
-            e = vector(at.vector, EDGE_B)
-            by = (L * vector_dot(n, vector_product(V_b[:3], e)) + vector_dot(e, apart)) / vector_dot(e, e)
-            d_b, apart = vector_sum(d_b, by, e), vector_sum(apart, -by, e)
-        elif at.kind[LINE] == 1:
-            e = vector(at.vector, EDGE_A)
-            by = (L * vector_dot(n, vector_product(V_a[:3], e)) + vector_dot(e, apart)) / vector_dot(e, e)
-            apart = vector_sum(apart, -by, e)
-        dn, rise = _times(1.0 / L, _across(apart, n)), vector_dot(n, apart)
     return dn, vector_sum(vector_sum(d_b, 0.5 * rise, n), r_b + 0.5 * gap, dn), rise
 
 

@@ -10,6 +10,9 @@ With l the impulses of the rows that hold (du = 0) and s the direction of a cont
     slips                du_n = 0,  dr_t = -mu s dr_n + rho a - r_n s dmu,  a across s,  |u_t| / (mu r_n) rho = -a.du_t
     soft equality        dr = -du / softness
     friction of a joint  sticks, or dr = +- d(f dt)
+
+An impact's second phase has least normal impulses theta: "open" is dr_n = dtheta, with friction, and r - theta stands
+for r where a contact is asked whether it presses.
 """
 
 import numpy as np
@@ -26,11 +29,12 @@ from mb_contact.core.gradients.workspace import (
     TOUCH,
 )
 from mb_contact.core.handle import TOLERANCE
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.solve.friction import MODEL, VISCOUS
 from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, NO_BLOCK, UNILATERAL
 from mb_contact.types import TOUCHING_EVENT
 
+IMMOBILE = 1e-24  #: of the largest compliance of a row: one along which nothing moves asks for nothing
 RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the rows that hold
 
 
@@ -38,8 +42,10 @@ RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the row
 def active_laws(g, a, near):
     """Rows of the linear system, those that are soft first, and kinks within ``near``."""
     g.count[KINKS] = g.count[HELD] = 0
+    g.mobile[0] = 0.0
     for row in range(g.count[ROWS]):
         g.drag[row] = 0.0
+        g.mobile[0] = max(g.mobile[0], IMMOBILE * g.compliance[row])
     for soft in (True, False):
         for row in range(g.count[ROWS]):
             kind = a.rows.law[g.at[row]]
@@ -58,7 +64,7 @@ def active_laws(g, a, near):
 @kernel
 def _add(g, row, first, second, softness, soft):
     """A row of the linear system, of two weighted rows of the step, when it is the turn of such ``soft`` ones."""
-    if (softness > RIGID * g.compliance[row]) != soft:
+    if (softness > RIGID * g.compliance[row]) != soft or g.compliance[row] < g.mobile[0]:
         return
     e = g.count[HELD]
     g.row[e], g.weight[e, 0], g.weight[e, 1], g.softness[e] = row, first, second, softness
@@ -79,14 +85,19 @@ def _contact(g, a, row, kind, near, soft):
     """A contact or a limit; its soft rows, or those that hold."""
     at, contacts = g.at[row], a.contacts
     root = np.sqrt(max(g.compliance[row], 1e-300))
-    press, part = a.sol.r[at] * root, a.sol.u[at] / root
     touches = row < 3 * contacts.count[0]
+    least = g.least[row // 3] if touches else 0.0
+    press, part = (a.sol.r[at] - least) * root, a.sol.u[at] / root
+    alone = touches and least != 0.0 and g.given[row // 3] == least
+    if touches:
+        g.passes[row // 3] = 1 if alone else 2 if press <= part and least > 0.0 else 0
     if not soft and max(press, part) < near:
         _kink(g, TOUCH if touches else LIMIT, row, max(press, part))
-    if press <= part:
+    if press <= part and (alone or least == 0.0):
         return
-    _add(g, row, 1.0, 0.0, 0.0, soft)
-    if not soft and touches and abs(contacts.gap[row // 3]) < TOUCHING_EVENT:
+    if press > part:
+        _add(g, row, 1.0, 0.0, 0.0, soft)
+    if not soft and touches and g.slope[row // 3] != 0.0 and abs(contacts.gap[row // 3]) < TOUCHING_EVENT:
         _kink(g, GAP, row, abs(contacts.gap[row // 3]))
     if kind != CONTACT:
         return
@@ -108,16 +119,22 @@ def _rolls(a, row, extra):
     return extra > a.friction.extra[i] or not surfaces.torsional[pair] > 0.0
 
 
+@sweep
+def bounding(g, a, row):
+    """The impulse of the normal ``row`` that bounds friction."""
+    return a.sol.r[row] - g.given[row // 3]
+
+
 @kernel
 def _slide(g, a, row, first, near, soft):
     """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses."""
     m = a.rows.mu[first]
     if m == 0.0:
         return
-    x, y, r = a.sol.u[first], a.sol.u[first + 1], a.sol.r
+    x, y, r, normal = a.sol.u[first], a.sol.u[first + 1], a.sol.r, bounding(g, a, row)
     speed, force = np.sqrt(x * x + y * y), np.sqrt(r[first] ** 2 + r[first + 1] ** 2)
     scale = max(g.compliance[first], 1e-300) ** 0.25 * max(g.compliance[first + 1], 1e-300) ** 0.25
-    left, part = (m * r[row] - force) * scale, speed / scale
+    left, part = (m * normal - force) * scale, speed / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row, max(left, part))
     if left >= part or max(left, part) < a.solver[TOLERANCE]:  # which the solver does not tell apart
@@ -125,7 +142,7 @@ def _slide(g, a, row, first, near, soft):
         _add(g, first + 1, 1.0, 0.0, 0.0, soft)
         return
     s, t = (x / speed, y / speed) if speed > 0.0 else (-r[first] / force, -r[first + 1] / force)
-    _add(g, first, -t, s, speed / (m * r[row]), soft)
+    _add(g, first, -t, s, speed / (m * normal), soft)
     g.drag[first], g.drag[first + 1] = -m * s, -m * t
 
 
@@ -134,7 +151,7 @@ def _turn(g, a, row, at, near, soft):
     """A row of torsion of the contact whose normal is ``row`` and presses."""
     m, u, r = a.rows.mu[at], a.sol.u[at], a.sol.r[at]
     scale = np.sqrt(max(g.compliance[at], 1e-300))
-    left, part = (m * a.sol.r[row] - abs(r)) * scale, abs(u) / scale
+    left, part = (m * bounding(g, a, row) - abs(r)) * scale, abs(u) / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row, max(left, part))
     if left >= part or max(left, part) < a.solver[TOLERANCE]:

@@ -36,14 +36,14 @@ def wrench_at(x, force):
 
 
 @kernel
-def move_twists(g, a, q, v, gravity, dt):
-    """Derivatives of inverse dynamics for the step's accelerations, and the twists S; nothing pushes yet."""
+def move_twists(g, a, q, v, moving, gravity, dt):
+    """Derivatives of inverse dynamics at the velocities ``moving``, and the twists S; nothing pushes yet."""
     d = g.d
     for i in range(v.shape[0]):
         g.rate[i] = (a.v[i] - v[i]) / dt
         for j in range(v.shape[0]):
             g.efforts[i, j] = 0.0
-    evaluate_inverse_derivatives(d, q, v, g.rate, gravity)
+    evaluate_inverse_derivatives(d, q, moving, g.rate, gravity)
     for i in range(v.shape[0]):
         h = spatial(d.kin.H, i)
         put_spatial(g.S, i, h[:3] + vector_sum(h[3:], 1.0, vector_product(vector(d.kin.p, g.body[i]), h[:3])))
@@ -104,25 +104,19 @@ def begin_bodies(g, a, k, m):
     turn_twists(g, m, a.v, g.turned_b)
     for i in range(g.count[PATH]):
         put_spatial(g.push, g.path[i], STILL)
-
-
-@sweep
-def relative(g, i):
-    """Twist of A against B for entry i of the path."""
-    s = g.side[i]
-    return spatial(g.S, g.path[i]) if s == 1 else spatial_sum(STILL, -1.0, spatial(g.S, g.path[i])) if s == 2 else STILL
+        put_spatial(g.pull, g.path[i], STILL)
 
 
 @kernel
 def settle_push(g):
-    """Efforts of what ``push`` has gathered for the present pair of bodies."""
+    """Efforts of what ``push`` and ``pull`` have gathered for the present pair of bodies."""
     for i in range(g.count[PATH]):
-        if g.side[i] == 3:
-            continue
-        S = relative(g, i)
-        row = g.path[i]
+        row, side = g.path[i], g.side[i]
+        S = spatial(g.S, row)
         for j in range(g.count[PATH]):
-            g.efforts[row, g.path[j]] += spatial_dot(S, spatial(g.push, g.path[j]))
+            on_a, on_b = spatial(g.push, g.path[j]), spatial(g.pull, g.path[j])
+            f = on_a if side == 1 else spatial_sum(on_a if side == 3 else STILL, -1.0, on_b)
+            g.efforts[row, g.path[j]] += spatial_dot(S, f)
     g.count[PATH] = 0
     g.count[BODY_A] = g.count[BODY_B] = -2
 
@@ -130,7 +124,7 @@ def settle_push(g):
 @kernel
 def push_outside(g, a, dt):
     """Impulses of external wrenches, which act at the origins of bodies, and how they follow these."""
-    for k in range(g.total.shape[0]):
+    for k in range(g.total.shape[0] if g.smooth[0] != 0.0 else 0):
         w = spatial(a.work.external, k)
         if spatial_dot(w, w) == 0.0:
             continue

@@ -14,11 +14,11 @@ where a, the turn that takes the tangents along with n, is free about n: frictio
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.rows import TOUCHING
 from mb_contact.core.gradients.geometry import level_contacts, place_contact
+from mb_contact.core.gradients.loops import closure_rows
 from mb_contact.core.gradients.motion import (
     begin_bodies,
     join_paths,
     push_outside,
-    relative,
     settle_push,
     turn_wrenches,
     velocity_at,
@@ -52,7 +52,7 @@ def gap_slope(gap, settings, dt, unit):
 
 
 @kernel
-def pose_rows(g, a, dt):
+def pose_rows(g, a, v, dt):
     """Rows of the step, and the derivative of their efforts; (status, contact)."""
     count, end, first = a.contacts.count[0], a.rows.end[0], a.bil.info[FIRST]
     rows = end + a.bil.info[COUNT]
@@ -61,7 +61,7 @@ def pose_rows(g, a, dt):
         g.at[row] = row if row < end else first + row - end
         g.tip_a[row] = g.tip_b[row] = -1
         for j in range(g.S.shape[0]):
-            g.J[row, j] = g.u_q[row, j] = 0.0
+            g.J[row, j] = g.u_q[row, j] = g.u_v[row, j] = 0.0
     for i in range(count):
         late = a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
         unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
@@ -71,14 +71,14 @@ def pose_rows(g, a, dt):
     level_contacts(g, a, g.low)
     for i in range(count):
         _contact(g, a, i, dt)
+    status, behind = closure_rows(g, a, v, dt, end)
     settle_push(g)
     push_outside(g, a, dt)
     turn_wrenches(g)
     for row in range(3 * count, rows):
-        status = _joint(g, a, row, dt)
-        if status != FINE:
-            return status, -1
-    return FINE, -1
+        if status == FINE and (row < end or row >= behind):
+            status = _joint(g, a, row, dt)
+    return status, -1
 
 
 @sweep
@@ -88,6 +88,11 @@ def _placed(g, i, j, V_a, V_b):
     for c in range(6):
         out += g.place[i, j, c] * V_a[c] + g.place[i, j, 6 + c] * V_b[c]
     return out
+
+
+@sweep
+def _times(t, a):
+    return vector_sum(ZERO, t, a)
 
 
 @sweep
@@ -113,9 +118,11 @@ def _contact(g, a, i, dt):
     row, x, n = 3 * i, vector(a.contacts.point, i), vector(a.contacts.normal, i)
     t1, t2 = vector(a.frames.t1, i), vector(a.frames.t2, i)
     p = contact_impulse(a, i)
-    V = spatial_sum(_twist(g, k), -1.0, _twist(g, m))
-    w = velocity_at(V, x)
-    slope = gap_slope(a.contacts.gap[i], a.settings, dt, a.settings[UNIT_LENGTH]) if a.sol.pushed[row] == 0.0 else 0.0
+    half = 0.5 * max(a.contacts.gap[i], 0.0) if g.apart[i] != 0 else 0.0
+    x_a, x_b = vector_sum(x, half, n), vector_sum(x, -half, n)
+    w = vector_sum(velocity_at(_twist(g, k), x_a), -1.0, velocity_at(_twist(g, m), x_b))
+    asks = g.smooth[0] != 0.0 and a.sol.pushed[row] == 0.0
+    g.slope[i] = gap_slope(a.contacts.gap[i], a.settings, dt, a.settings[UNIT_LENGTH]) if asks else 0.0
     for d in range(row, row + 3):
         g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
     for j in range(g.S.shape[0]):
@@ -129,29 +136,34 @@ def _contact(g, a, i, dt):
         dx = _placed(g, i, 3, S_a, S_b), _placed(g, i, 4, S_a, S_b), _placed(g, i, 5, S_a, S_b)
         turn = vector_product(n, dn)
         g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
-        moves = relative(g, e)
-        v = velocity_at(moves, x)
+        g.gap_q[i, j] = rise = _placed(g, i, 6, S_a, S_b)
+        widens = _times(half, dn) if rise == 0.0 or half == 0.0 else vector_sum(_times(half, dn), 0.5 * rise, n)
+        dx_a, dx_b = vector_sum(dx, 1.0, widens), vector_sum(dx, -1.0, widens)
+        v = vector_sum(velocity_at(S_a, x_a), -1.0, velocity_at(S_b, x_b))
         g.J[row, j], g.J[row + 1, j], g.J[row + 2, j] = vector_dot(n, v), vector_dot(t1, v), vector_dot(t2, v)
-        by = spatial_sum(
-            spatial(g.turned_a, j) if side != 2 else STILL, -1.0, spatial(g.turned_b, j) if side != 1 else STILL
-        )
-        dw = vector_sum(velocity_at(by, x), 1.0, vector_product(V[:3], dx))
+        by_a, by_b = spatial(g.turned_a, j) if side != 2 else STILL, spatial(g.turned_b, j) if side != 1 else STILL
+        dw = vector_sum(velocity_at(by_a, x_a), 1.0, vector_product(_twist(g, k)[:3], dx_a))
+        dw = vector_sum(dw, -1.0, velocity_at(by_b, x_b))
+        dw = vector_sum(dw, -1.0, vector_product(_twist(g, m)[:3], dx_b))
         dw = vector_sum(dw, 1.0, vector_product(w, turn))  # d.(w x turn) = w.(turn x d)
-        g.u_q[row, j] = vector_dot(n, dw) + slope * _placed(g, i, 6, S_a, S_b)
+        g.u_q[row, j] = vector_dot(n, dw) + g.slope[i] * rise
         g.u_q[row + 1, j], g.u_q[row + 2, j] = vector_dot(t1, dw), vector_dot(t2, dw)
         turned = vector_product(turn, p)
-        moment = vector_sum(vector_product(dx, p), 1.0, vector_product(x, turned))
+        rolls = ZERO
         if sizes > 0:
-            moment = vector_sum(moment, 1.0, _moment_rows(g, a, i, extra, j, moves, by, V, turn))
-        add_spatial(g.push, j, moment + turned)
-    wrench = wrench_at(x, p)
+            moves, by = spatial_sum(S_a, -1.0, S_b), spatial_sum(by_a, -1.0, by_b)
+            rolls = _moment_rows(g, a, i, extra, j, moves, by, spatial_sum(_twist(g, k), -1.0, _twist(g, m)), turn)
+        for on_a in (True, False):
+            moment = vector_product(dx_a if on_a else dx_b, p)
+            moment = vector_sum(moment, 1.0, vector_product(x_a if on_a else x_b, turned))
+            add_spatial(g.push if on_a else g.pull, j, vector_sum(moment, 1.0, rolls) + turned)
+    moment = _moment(a, i, extra) if sizes > 0 else ZERO
     if sizes > 0:
-        wrench = spatial_sum(wrench, 1.0, _moment(a, i, extra) + ZERO)
         _moment_tips(g, extra, row, sizes)
     if k >= 0:
-        add_spatial(g.total, k, wrench)
+        add_spatial(g.total, k, spatial_sum(wrench_at(x_a, p), 1.0, moment + ZERO))
     if m >= 0:
-        add_spatial(g.total, m, spatial_sum(STILL, -1.0, wrench))
+        add_spatial(g.total, m, spatial_sum(STILL, -1.0, spatial_sum(wrench_at(x_b, p), 1.0, moment + ZERO)))
 
 
 @sweep
@@ -203,7 +215,8 @@ def _joint(g, a, row, dt):
         return FINE if at < info[FIRST] else LOOP
     sign = rows.sign[at]
     g.J[row, dof], g.tip_a[row] = sign, dof
-    if at < info[FIRST] and rows.bound[at] >= LOWER and rows.bound[at] <= UPPER:
+    smooth = g.smooth[0] != 0.0
+    if smooth and at < info[FIRST] and rows.bound[at] >= LOWER and rows.bound[at] <= UPPER:
         x = g.q[a.tree.q_start[g.body[dof]]]
         gap = x - a.tree.lower[dof] if rows.bound[at] == LOWER else a.tree.upper[dof] - x
         g.u_q[row, dof] = sign * gap_slope(gap, a.settings, dt, 1.0)
@@ -213,7 +226,7 @@ def _joint(g, a, row, dt):
         other = rows.dof[partner]
         g.J[row, other] -= a.bil.ratio[at - info[FIRST]] * rows.sign[partner]
         g.tip_b[row] = other
-        slope = a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt
+        slope = a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt if smooth else 0.0
         g.u_q[row, dof], g.u_q[row, other] = slope * g.J[row, dof], slope * g.J[row, other]
     return FINE
 

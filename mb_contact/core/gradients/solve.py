@@ -16,7 +16,7 @@ of least norm in units of the rows' compliances.
 import numpy as np
 
 from mb_contact.core.gradients.rows import row_path
-from mb_contact.core.gradients.workspace import BY_Q, HELD, PATH, ROWS, SOFT, UNIQUE
+from mb_contact.core.gradients.workspace import BY_OFFSET, BY_Q, BY_V, HELD, PATH, ROWS, SOFT, UNIQUE
 from mb_contact.core.jit import kernel, sweep
 
 RANK = 1e-9  #: part of the largest diagonal below which impulses are not unique
@@ -144,6 +144,13 @@ def _pose_right(g, Z, T, held):
                 T[e, held + c] -= f * Z[k, c]
             if g.first[BY_Q + 1] > q:
                 T[e, held + q + k] -= turned_entry(g, e, k)
+            if g.first[BY_V + 1] > g.first[BY_V]:
+                T[e, held + g.first[BY_V] + k] -= g.u_v[g.row[e], k] * g.weight[e, 0]
+        if g.first[BY_OFFSET + 1] > g.first[BY_OFFSET]:
+            c = held + g.first[BY_OFFSET] + g.row[e]
+            T[e, c] -= g.weight[e, 0]
+            if g.weight[e, 1] != 0.0:
+                T[e, c + 1] -= g.weight[e, 1]
         for c in range(held, held + width):
             T[e, c] *= g.scale[e]
 

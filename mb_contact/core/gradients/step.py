@@ -16,7 +16,7 @@ and the laws' (``laws.py``).
 
 import numpy as np
 
-from mb_contact.core.gradients.laws import active_laws
+from mb_contact.core.gradients.laws import active_laws, bounding
 from mb_contact.core.gradients.motion import move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
 from mb_contact.core.gradients.solve import expand_right, reduce_right, reduce_rows, solve_held
@@ -25,8 +25,10 @@ from mb_contact.core.gradients.workspace import (
     BY_EFFORT,
     BY_FRICTION,
     BY_JOINT_FRICTION,
+    BY_LEAST,
     BY_MASS,
     BY_Q,
+    BY_SHIFT,
     BY_V,
     HELD,
     ROWS,
@@ -53,10 +55,13 @@ from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
 
 
 @unlocked
-def pose_step(g, a, q, v, gravity, dt):
-    """The rows of the step from (q, v); (status, contact).  Behind it, ``count[ROWS]`` says how large T has to be."""
-    move_twists(g, a, q, v, gravity, dt)
-    return pose_rows(g, a, dt)
+def pose_step(g, a, q, v, moving, gravity, dt):
+    """The rows of the step from (q, v); (status, contact).  Behind it, ``count[ROWS]`` says how large T has to be.
+
+    ``moving`` is v; without it and gravity this is a phase of an impact, which takes v to a.v.
+    """
+    move_twists(g, a, q, v, moving, gravity, dt)
+    return pose_rows(g, a, v, dt)
 
 
 @unlocked
@@ -90,7 +95,7 @@ def linearise(g, a, dt, near, Z):
     """Efforts by all names at fixed v+ and free impulses into Z (N, columns), factors, and the rows that hold."""
     _pose_right(g, a, dt, Z)
     for k in range(g.d.M.shape[0]):
-        g.d.M[k, k] += a.work.implicit[k]
+        g.d.M[k, k] += a.work.implicit[k] * g.smooth[0]
     factor(g.d.before, g.d.M)
     reduce_rows(g)
     active_laws(g, a, near)
@@ -109,7 +114,7 @@ def _pose_right(g, a, dt, Z):
             for j in range(N):
                 Z[i, first[BY_Q] + j] = g.efforts[i, j] - dt * d.d_q[i, j]
             spring = a.joints.stiffness[i] + (a.joints.gain[i] if a.joints.saturation[i] == 0.0 else 0.0)
-            Z[i, first[BY_Q] + i] -= dt * spring
+            Z[i, first[BY_Q] + i] -= dt * spring * g.smooth[0]
         if first[BY_V + 1] > first[BY_V]:
             for j in range(N):
                 Z[i, first[BY_V] + j] = d.M[i, j] - dt * d.d_v[i, j]
@@ -160,6 +165,14 @@ def _push_bounds(g, a, dt, Z):
             if f != 0.0:
                 for k in range(Z.shape[0]):
                     Z[k, c] += f * g.J[row, k]
+    wanted = first[BY_LEAST + 1] > first[BY_LEAST]
+    for i in range(a.contacts.count[0] if wanted else 0):
+        c, row = first[BY_LEAST] + i, 3 * i
+        while g.passes[i] != 0 and row >= 0:
+            f = 1.0 if row == 3 * i else g.drag[row]
+            for k in range(Z.shape[0]):
+                Z[k, c] += f * g.J[row, k]
+            row = a.rows.next[row] if g.passes[i] == 2 else -1
     wanted = first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
     for row in range(g.count[ROWS] if wanted else 0):
         at = g.at[row]
@@ -171,7 +184,8 @@ def _push_bounds(g, a, dt, Z):
 @kernel
 def _by_friction(g, a, row):
     """Impulse of a tangent that slips by the coefficient of friction, at the normal impulse that it has."""
-    return 0.0 if g.drag[row] == 0.0 else g.drag[row] / a.rows.mu[row] * a.sol.r[row - 1 if row % 3 == 1 else row - 2]
+    normal = row - 1 if row % 3 == 1 else row - 2
+    return 0.0 if g.drag[row] == 0.0 else g.drag[row] / a.rows.mu[row] * bounding(g, a, normal)
 
 
 @kernel
@@ -219,18 +233,22 @@ def _turned_impulse(g, a, i, dp):
 
 @kernel
 def _coordinates(g, a, dt, dq, dv):
-    """Derivatives of q+ = q o exp(dt v+)."""
-    tree, first = g.d.tree, g.first
+    """Derivatives of q+ = q o exp(dt v+ - shift), the shift that of impacts."""
+    tree, first, back = g.d.tree, g.first, a.work.shift
+    for i in range(dv.shape[0]):
+        for c in range(dv.shape[1]):
+            dq[i, c] = dt * dv[i, c]
+        if first[BY_SHIFT + 1] > first[BY_SHIFT]:
+            dq[i, first[BY_SHIFT] + i] -= 1.0
     for k in range(tree.parent.shape[0]):
         start, kind = tree.v_start[k], tree.joint_type[k]
         turns = 3 if kind == JOINT_FLOATING or kind == JOINT_SPHERICAL else 0
         for i in range(start + turns, start + tree.nv[k]):
-            for c in range(dv.shape[1]):
-                dq[i, c] = dt * dv[i, c]
             if first[BY_Q + 1] > first[BY_Q]:
                 dq[i, first[BY_Q] + i] += 1.0
         if turns:
-            _turn(g, start, (dt * a.v[start], dt * a.v[start + 1], dt * a.v[start + 2]), dt, dq, dv)
+            i, j, m = start, start + 1, start + 2
+            _turn(g, start, (dt * a.v[i] - back[i], dt * a.v[j] - back[j], dt * a.v[m] - back[m]), dq)
 
 
 @sweep
@@ -243,11 +261,11 @@ def turn_factors(w):
 
 
 @kernel
-def _turn(g, i, w, dt, dq, dv):
+def _turn(g, i, w, dq):
     """R+ = exp(w~) R has d(theta+) = exp(w~) d(theta) + J_l(w) dw, exp(w~) = 1 + (1 - s a^2) w~ + c w~^2."""
     c, s, square = turn_factors(w)
-    for j in range(dv.shape[1]):
-        x = dt * dv[i, j], dt * dv[i + 1, j], dt * dv[i + 2, j]
+    for j in range(dq.shape[1]):
+        x = dq[i, j], dq[i + 1, j], dq[i + 2, j]
         once = vector_product(w, x)
         dq[i, j], dq[i + 1, j], dq[i + 2, j] = vector_sum(vector_sum(x, c, once), s, vector_product(w, once))
     if g.first[BY_Q + 1] > g.first[BY_Q]:

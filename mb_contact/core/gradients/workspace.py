@@ -8,14 +8,17 @@ from typing import Annotated, NamedTuple
 from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals
 
-#: what a step can be differentiated by, entries of GradientArrays.first
-BY_Q, BY_V, BY_EFFORT, BY_MASS, BY_FRICTION, BY_DAMPING, BY_JOINT_FRICTION, NAMES = range(8)
+#: what a step can be differentiated by, entries of GradientArrays.first; the last three are what the stages of a step
+#: with impacts hand on: least normal impulses, offsets of rows, the way back of coordinates
+(
+    BY_Q, BY_V, BY_EFFORT, BY_MASS, BY_FRICTION, BY_DAMPING, BY_JOINT_FRICTION, BY_LEAST, BY_OFFSET, BY_SHIFT, NAMES,
+) = range(11)  # fmt: skip
 #: of GradientArrays.count: kinks, rows of the linear system, of them the first that are soft, 1 where impulses are
 #: unique, bodies of the last contact, degrees of freedom of the present path, rows
 KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS = range(8)
 TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION = range(5)  #: kinds of kinks
 #: what a kernel returns beside the contact where it ends
-FINE, UNKNOWN_SHAPE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(9)
+FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(8)
 
 
 class Cores(NamedTuple):
@@ -33,19 +36,20 @@ class Cores(NamedTuple):
     area: Annotated[Reals, "faces"]  #: by which faces compete (``core/collision/manifold_normals.py``) [m^2]
     first_corner: Annotated[Integers, "faces + 1"]
     corner: Annotated[Integers, "corners"]  #: in order around each face; none of a half-space
-    known: Annotated[Integers, "g"]  #: 1 where the shape is
     radius: Annotated[Reals, "g"]  #: [m]
     scale: Annotated[Reals, "g"]  #: largest size [m]
-    axis: Annotated[Reals, "g", 3]  #: of a cylinder
-    end: Annotated[Reals, "g", 2, 3]  #: middles of its caps [m]
+    axis: Annotated[Reals, "g", 3]  #: of a cylinder or cone
+    end: Annotated[Reals, "g", 2, 3]  #: middles of its caps, or of its base and its tip [m]
+    rim: Annotated[Reals, "g", 2]  #: radius there [m]
 
 
 class Meeting(NamedTuple):
     """How one contact is made: what ``features.py`` finds and ``geometry.py`` differentiates."""
 
-    kind: Annotated[Integers, 3]  #: VERTEX ... EDGES; side that has the face; 1 where the point lies on a facing line
-    vector: Annotated[Reals, 9, 3]  #: world axes, see features.py
-    number: Annotated[Reals, 6]
+    kind: Annotated[Integers, 3]  #: VERTEX ... EDGES; side that has the face; edges of EDGES
+    vector: Annotated[Reals, 11, 3]  #: world axes, see features.py
+    number: Annotated[Reals, 4]
+    system: Annotated[Reals, 4, 16]  #: of EDGES, with a right-hand side for each of both twists' components
 
 
 class GradientArrays(NamedTuple):
@@ -68,7 +72,15 @@ class GradientArrays(NamedTuple):
     path: Annotated[Integers, "N"]  #: degrees of freedom that move one of two bodies, descending
     side: Annotated[Integers, "N"]  #: 1 for those of A, 2 of B, 3 of both
     push: Annotated[Reals, "N", 6]  #: derivative of the contacts' wrench on A
+    pull: Annotated[Reals, "N", 6]  #: and of that on B, reversed
     total: Annotated[Reals, "n", 6]  #: wrenches of impulses, then of whole subtrees
+    smooth: Annotated[Reals, 1]  #: 1 in a step; 0 in a phase of an impact, which only knows impulses
+    apart: Annotated[Integers, "c"]  #: 1 where a contact acts on each body at its own surface, across the gap
+    least: Annotated[Reals, "c"]  #: least normal impulse of a contact, which an impact recovers
+    given: Annotated[Reals, "c"]  #: part of its normal impulse that bounds no friction
+    passes: Annotated[Integers, "c"]  #: what the least one does: 0 nothing, 1 it acts alone, 2 with its friction
+    slope: Annotated[Reals, "c"]  #: of the row's offset by the gap
+    gap_q: Annotated[Reals, "c", "N"]  #: derivative of the gap
     place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
     above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
     turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's normal by q
@@ -78,8 +90,12 @@ class GradientArrays(NamedTuple):
     J: Annotated[Reals, "R", "N"]
     Y: Annotated[Reals, "R", "N"]  #: L^-* J* by rows, A = L* D L
     u_q: Annotated[Reals, "R", "N"]  #: derivative of the rows' velocities at v+
+    u_v: Annotated[Reals, "R", "N"]  #: and by v, of loops
+    end_pair: Annotated[Reals, 2, 6]  #: twists at v+ of the two bodies of a closure
+    bias: Annotated[Reals, 2, 4, "N + 2", 6]  #: of both: V, A and dA/dq; dA/dv; dV/dq; twists of what carries S
     compliance: Annotated[Reals, "R"]  #: J A^-1 J* of each row
     efforts: Annotated[Reals, "N", "N"]  #: derivative of J* r at r, and of the impulses of external wrenches
+    mobile: Annotated[Reals, 1]  #: compliance below which a row asks for nothing
     row: Annotated[Integers, "H"]  #: first row of each row of the linear system
     weight: Annotated[Reals, "H", 2]  #: on that row and the one behind it
     softness: Annotated[Reals, "H"]

@@ -15,13 +15,14 @@ from mb_contact.core.step import closing as _closing, problem as _problem, step 
 from mb_contact.core.step.by_need import claim
 from mb_contact.core.step.need import MASKED, ROUND
 from mb_contact.core.workspace import POTENTIAL
+from mb_contact.gradients.tape import moment, page
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
 from mb_contact.simulation.results import Impact
+from mb_contact.simulation.stepping.largest_factor import largest_factor
 from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, OK, TOUCHING_IMPACT
 
 LAWS = CHOICES["restitution_law"]  #: of restitution, numbered as in core/impact/phases.py
-GRID = 64  #: factors that are tried on the way down from 1 before the largest is bisected
 GAIN = 1e-12  #: part of the energy that counts as rounding
 PATH_ENERGY_TOLERANCE = 0.05  #: change of energy on the path behind an impact, part of what it exchanges
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
@@ -65,16 +66,17 @@ class Impacts:
         self.context, scene, world = context, context.scene, context.world
         (length, speed, *_), self._eps = world.units, world.restitution
         self._touching, self._holding = TOUCHING_IMPACT * length, HOLD_GAP * length
-        self._law = LAWS.index(scene.restitution_law)
+        self.law = LAWS.index(scene.restitution_law)
         self._threshold = float(STEP_THRESHOLD * speed if scene.impact_threshold is None else scene.impact_threshold)
         self._sequential, self._refuse_gain = scene.simultaneous_impacts == "sequential", scene.energy_gain == "refuse"
         self._every = holds_impulses(scene) or context.contact_step.every_collision
         euler = (scene.integrator, scene.collision_scheme) == ("semi_implicit_euler", "time_stepping")
-        self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
-        self.rule = 1.0, float(self._every), self._threshold, self._lag  #: as ``StepArrays.impact`` has it
+        self.lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
+        self.rule = 1.0, float(self._every), self._threshold, self.lag  #: as ``StepArrays.impact`` has it
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.loop_impulse = np.zeros(context.couplings.rows)  #: of loops and gears, by the impacts of this step
         self.time = context.time
+        self.keeps = False  #: whether the step's impacts are kept on ``tape``, as its derivative asks for
         self._clear()
 
     def allocate(self):
@@ -83,7 +85,7 @@ class Impacts:
         self.work = _phases.make_impact_work(
             context.capacity, len(context.solution.r), context.n, context.N
         )
-        self._picked = make_contacts(context.capacity)
+        self.picked = make_contacts(context.capacity)  #: contacts of the last impact
 
     def begin(self, time):
         """A new step from ``time`` on: nothing has happened yet."""
@@ -97,6 +99,7 @@ class Impacts:
 
     def _clear(self):
         self.events, self.pairs = [], []  # and the pairs of shapes of each event's points
+        self.tape, self._meeting = [], None  #: Moment of each impact of the step, for its derivative
         self.happened = False  #: an impact of contacts, which has an event, or of joint limits alone
         self.v_after = None  #: (N,), velocities that the impacts so far have left [m/s, rad/s]
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
@@ -118,14 +121,16 @@ class Impacts:
         if self._v_before is None:
             self._v_before = context.v.copy()
         for _ in range(self.most_rounds):
-            _phases.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
+            _phases.mark_collisions(handle, self.work, self._threshold, self.lag, dt)
             _times.mask_approaching(handle, self._threshold)
             if (status := self._meet(handle)) == CONTACTS_CHANGED:
                 if not self._due(handle):
                     return OK
                 continue
             if status == OK:
-                _times.predict_impact_times(handle, self.work, self._lag, dt)
+                _times.predict_impact_times(handle, self.work, self.lag, dt)
+                if self.keeps:
+                    self._meeting = page(context), context.work.v_next.copy(), context.work.v_free.copy()
                 status = (
                     self._collide(handle, self._eps, self._touching, dt, self._sequential)
                     or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
@@ -182,7 +187,7 @@ class Impacts:
 
     def pairs_of_last(self):
         """Pairs of geometries of the last impact's contacts."""
-        return set(self._picked.pair[: self._picked.count[0]].tolist())
+        return set(self.picked.pair[: self.picked.count[0]].tolist())
 
     def undo(self, handle):
         """The step failed: back to the velocity before its impacts."""
@@ -208,11 +213,11 @@ class Impacts:
         """Compile or load the kernels of an impact, with whatever contacts there are."""
         dt = self.context.dt
         self._due(handle)
-        _phases.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
-        _phases.limits_hit(handle, self._threshold, self._lag, dt)
+        _phases.mark_collisions(handle, self.work, self._threshold, self.lag, dt)
+        _phases.limits_hit(handle, self._threshold, self.lag, dt)
         _phases.next_pair(handle, self.work)
         _times.mask_approaching(handle, self._threshold)
-        _times.predict_impact_times(handle, self.work, self._lag, dt)
+        _times.predict_impact_times(handle, self.work, self.lag, dt)
         _times.forget_times(self.work)
         self._pose(handle, self._eps, 0.0, 0.0, -1)
         self._compress(handle)
@@ -228,7 +233,7 @@ class Impacts:
 
     def _pose(self, handle, eps, touch, dt, pair):
         return _phases.assemble_impact(
-            handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair
+            handle, self.work, self.picked, eps, touch, self._threshold, self.lag, dt, pair
         ) or _problem.assemble_problem(handle)
 
     def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):
@@ -246,11 +251,14 @@ class Impacts:
                 _phases.set_velocity(handle, self.work.v_before)
                 work.shift[:], work.gap_shift[:] = shift, gap_shift
                 _times.forget_times(self.work)
-                status, scale = self._both_phases(handle, eps, touch, dt, pair, True)
+                at_once = True
+                status, scale = self._both_phases(handle, eps, touch, dt, pair, at_once)
                 change = self._path_energy(handle, dt) if status == OK and shift.any() else 0.0
             self.work_done += change
         if status == OK:
             self._record(handle, scale)
+            if self._meeting is not None:
+                self.tape.append(moment(context, self, self._meeting, scale, at_once))
             rows = slice(0, int(context.rows.end[0]))
             after = float(self.work.energy[_phases.AFTER] - self.work.total[rows] @ self.work.ahead[rows])
             self._energy = self._shifted if work.shift.any() else after + float(work.energy[POTENTIAL])
@@ -265,7 +273,7 @@ class Impacts:
         if at_once:
             imp.body_moment[:] = imp.first[:] = 0.0
         status, scale = self._compress(handle), 1.0
-        if status == OK and imp.eps[: self._picked.count[0]].any():
+        if status == OK and imp.eps[: self.picked.count[0]].any():
             status, scale = self._decompress_safely(handle)
         status = status or self._apply(handle)
         if status == OK:
@@ -291,7 +299,7 @@ class Impacts:
         finally:
             context.dt, context.q[:] = dt, q
             _closing.refresh(handle)
-        late, count = self._lag * dt, int(self._picked.count[0])
+        late, count = self.lag * dt, int(self.picked.count[0])
         behind = 0.0  # velocities that come late miss this of the impulses' work
         for i in range(count if late else 0):
             body = max(int(context.rows.body_a[3 * i]), int(context.rows.body_b[3 * i]))
@@ -312,7 +320,7 @@ class Impacts:
         return small and compressed + recovered + change <= rounding
 
     def _due(self, handle):
-        return _phases.impacts_due(handle, self._eps, self._every, self._threshold, self._lag, self.context.dt)
+        return _phases.impacts_due(handle, self._eps, self._every, self._threshold, self.lag, self.context.dt)
 
     def _decompress_safely(self, handle):
         """Decompression without gain of energy, unless it is allowed; a status and the factor on all restitutions."""
@@ -332,13 +340,13 @@ class Impacts:
 
     def _decompress(self, handle, scale):
         """The second phase with all restitutions times ``scale``; a status and the change of energy by both [J]."""
-        _phases.begin_decompression(handle, self.work, self._law, scale)
+        _phases.begin_decompression(handle, self.work, self.law, scale)
         status = _problem.solve(handle, _problem.IMPACT)
-        return status, _phases.end_decompression(handle, self.work, self._law)
+        return status, _phases.end_decompression(handle, self.work, self.law)
 
     def _record(self, handle, scale):
         """Keep an Impact, and the sums of its impulses on shapes and at joint limits."""
-        context, imp, picked, count = self.context, self.work, self._picked, int(self._picked.count[0])
+        context, imp, picked, count = self.context, self.work, self.picked, int(self.picked.count[0])
         frames, rows, world = context.frames, context.rows, context.world
         first = int(context.bilateral.info[FIRST])
         self.loop_impulse += imp.total[first : first + len(self.loop_impulse)]
@@ -371,30 +379,8 @@ class Impacts:
                 energy_before=before + potential,
                 energy_compressed=before + compressed + potential,
                 energy_after=after + potential,
-                law=LAWS[self._law],
+                law=LAWS[self.law],
                 scale=scale,
                 residual=float(max(phase[[GAP, INFEASIBLE]].max() for phase in (imp.residuals_c, imp.residuals_d))),
             )
         )
-
-
-def largest_factor(gain, tolerance):
-    """Largest factor from 0 to 1 with ``gain(factor) <= tolerance``: down a grid, then bisection to 1e-12.
-
-    ``gain(0)`` is taken to be at most the tolerance: an inelastic collision creates no energy.
-    """
-    if gain(1.0) <= tolerance:
-        return 1.0
-    low, high = 0.0, 1.0
-    for k in range(GRID - 1, 0, -1):
-        if gain(k / GRID) <= tolerance:
-            low = k / GRID
-            break
-        high = k / GRID
-    while high - low > 1e-12:
-        middle = 0.5 * (low + high)
-        if gain(middle) <= tolerance:
-            low = middle
-        else:
-            high = middle
-    return low

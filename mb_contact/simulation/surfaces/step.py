@@ -41,9 +41,9 @@ class SurfaceImpacts(Impacts):
     def _pose(self, handle, eps, touch, dt, pair):
         return (
             _phases.assemble_impact(
-                handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair
+                handle, self.work, self.picked, eps, touch, self._threshold, self.lag, dt, pair
             )
-            or self.context.contact_step.tie(self._picked)
+            or self.context.contact_step.tie(self.picked)
             or _problem.assemble_problem(handle)
         )
 

@@ -1,0 +1,300 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows of loop closures (``tree/closures.py``), u = G v+ + dt dG/dt v + rate c / dt, and how they follow q and v.
+
+Of bodies k with points x, and a degree of freedom i with twist S_i, X = S_i at x, all along the paths to the root:
+
+    A = sum_j (C_j x S_j) v_j,    C_j the twist of what carries j,    a(x) = A at x + w x V(x),
+    dA/dq_i = sum_j (dC_j x S_j + C_j x (S_i x S_j)) v_j over what i carries,    dA/dv_i = C_i x S_i + S_i x W_i,
+
+W_i the twist of what i carries: dG/dt v is made of a(x) and of products of velocities.
+"""
+
+import numpy as np
+
+from mb_contact.core.gradients.motion import begin_bodies, velocity_at, wrench_at
+from mb_contact.core.gradients.workspace import FINE, LOOP, PATH
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.derivatives import comes_before, motion_cross
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    add_spatial,
+    body_point,
+    matrix,
+    product,
+    put_spatial,
+    spatial,
+    spatial_sum,
+    transposed,
+    turned,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOSURE_WELD
+
+
+@sweep
+def _minus(a, b):
+    return vector_sum(a, -1.0, b)
+
+
+@sweep
+def _axis(c):
+    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
+
+
+@kernel
+def _carries(g, i, j):
+    """Whether of two degrees of freedom of one path i carries j."""
+    k, tree = g.body[i], g.d.tree
+    if k != g.body[j]:
+        return i < j
+    return comes_before(tree.joint_type[k], i - tree.v_start[k], j - tree.v_start[k])
+
+
+@kernel
+def bias_of(g, k, v, side):
+    """Twist and bias acceleration of body k at velocities v, and their derivatives by q and v, into ``bias[side]``."""
+    out, tip = g.bias, g.tip[k] if k >= 0 else -1
+    V = A = STILL
+    j = tip
+    while j >= 0:
+        V = spatial_sum(V, v[j], spatial(g.S, j))
+        C = W = STILL
+        i = tip
+        while i >= 0:
+            if _carries(g, i, j):
+                C = spatial_sum(C, v[i], spatial(g.S, i))
+            if _carries(g, j, i):
+                W = spatial_sum(W, v[i], spatial(g.S, i))
+            i = g.d.before[i]
+        S = spatial(g.S, j)
+        A = spatial_sum(A, v[j], motion_cross(C, S))
+        _put(out, side, 1, j, spatial_sum(motion_cross(C, S), 1.0, motion_cross(S, W)))
+        _put(out, side, 2, j, motion_cross(S, W))
+        _put(out, side, 3, j, C)
+        j = g.d.before[j]
+    _put(out, side, 0, 0, V)
+    _put(out, side, 0, 1, A)
+    i = tip
+    while i >= 0:
+        _put(out, side, 0, 2 + i, _turned_bias(g, i, v, side, tip))
+        i = g.d.before[i]
+
+
+@kernel
+def _turned_bias(g, i, v, side, tip):
+    """dA/dq_i."""
+    total, S = STILL, spatial(g.S, i)
+    j = tip
+    while j >= 0:
+        if _carries(g, i, j):
+            dC, other = STILL, spatial(g.S, j)
+            m = tip
+            while m >= 0:
+                if _carries(g, m, j) and _carries(g, i, m):
+                    dC = spatial_sum(dC, v[m], motion_cross(S, spatial(g.S, m)))
+                m = g.d.before[m]
+            C = _get(g.bias, side, 3, j)
+            total = spatial_sum(total, v[j], motion_cross(dC, other))
+            total = spatial_sum(total, v[j], motion_cross(C, motion_cross(S, other)))
+        j = g.d.before[j]
+    return total
+
+
+@sweep
+def _put(out, side, part, j, x):
+    for c in range(6):
+        out[side, part, j, c] = x[c]
+
+
+@sweep
+def _get(out, side, part, j):
+    x = out[side, part, j]
+    return x[0], x[1], x[2], x[3], x[4], x[5]
+
+
+@kernel
+def closure_rows(g, a, v, dt, row):
+    """Rows of all closures from ``row`` on; (status, the row behind them)."""
+    kinds = a.closures
+    for i in range(kinds.kind.shape[0]):
+        if kinds.released[i] == 2:  # before this step
+            continue
+        kind = kinds.kind[i]
+        if kind != CLOSURE_WELD and kind != CLOSURE_AXIS and kind != CLOSURE_POINT and kind != CLOSURE_DISTANCE:
+            return LOOP, row
+        row = _closure(g, a, v, dt, i, row)
+    return FINE, row
+
+
+@sweep
+def _frame(R, k, R_own):
+    """Axes of a closure's frame in the world."""
+    return product(matrix(R, k), R_own) if k >= 0 else R_own
+
+
+@sweep
+def _column(R, c):
+    return R[c], R[3 + c], R[6 + c]
+
+
+@kernel
+def _closure(g, a, v, dt, i, row):
+    """Rows of closure i; the row behind them."""
+    kin, c = g.d.kin, a.closures
+    k, m, kind = c.body_a[i], c.body_b[i], c.kind[i]
+    begin_bodies(g, a, k, m)
+    for side in range(2):
+        body = k if side == 0 else m
+        bias_of(g, body, v, side)
+        put_spatial(g.end_pair, side, spatial(g.end_twist, body) if body >= 0 else STILL)
+    p_a, p_b = body_point(kin.R, kin.p, k, vector(c.p_a, i)), body_point(kin.R, kin.p, m, vector(c.p_b, i))
+    R_a, R_b = _frame(kin.R, k, matrix(c.R_a, i)), _frame(kin.R, m, matrix(c.R_b, i))
+    angles = 3 if kind == CLOSURE_WELD else 2 if kind == CLOSURE_AXIS else 0
+    points = 1 if kind == CLOSURE_DISTANCE else 3
+    smooth = g.smooth[0]
+    rate = smooth * a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt
+    apart = _minus(p_a, p_b)
+    length = np.sqrt(vector_dot(apart, apart))
+    for r in range(row, row + angles + points):
+        g.tip_a[r], g.tip_b[r] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
+        if r < row + angles:
+            d = _axis(r - row) if kind == CLOSURE_WELD else _column(R_b, r - row)
+        else:
+            d = vector_sum(ZERO, 1.0 / length, apart) if kind == CLOSURE_DISTANCE else _axis(r - row - angles)
+        for e in range(g.count[PATH]):
+            if r < row + angles:
+                _angular(g, a, e, r, d, kind, R_a, R_b, (dt * smooth, rate), r - row)
+            else:
+                _point(g, a, e, r, d, kind == CLOSURE_DISTANCE, p_a, p_b, (dt * smooth, rate, length))
+        f = vector_sum(ZERO, a.sol.r[g.at[r]], d)
+        if k >= 0:
+            add_spatial(g.total, k, f + ZERO if r < row + angles else wrench_at(p_a, f))
+        if m >= 0:
+            add_spatial(g.total, m, spatial_sum(STILL, -1.0, f + ZERO if r < row + angles else wrench_at(p_b, f)))
+    return row + angles + points
+
+
+@sweep
+def _sides(g, e):
+    """(twists of entry e of the path where it moves A and B, dV+/dq of A and B)."""
+    j, side = g.path[e], g.side[e]
+    S = spatial(g.S, j)
+    on_a, on_b = side != 2, side != 1
+    return (
+        S if on_a else STILL, S if on_b else STILL,
+        spatial(g.turned_a, j) if on_a else STILL, spatial(g.turned_b, j) if on_b else STILL,
+    )  # fmt: skip
+
+
+@sweep
+def _bias_rate(g, e, side, part):
+    """Entry of ``bias`` of a side for entry e of the path, zero where that does not move it; part 0 is dA/dq."""
+    j = g.path[e]
+    moves = g.side[e] != (2 if side == 0 else 1)
+    return _get(g.bias, side, part, j if part > 0 else 2 + j) if moves else STILL
+
+
+@kernel
+def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
+    """Entry e of the path of the row d.(w_a - w_b), d fixed in the world or (axis) in B."""
+    j, (dt, rate) = g.path[e], numbers
+    S_a, S_b, by_a, by_b = _sides(g, e)
+    T_a, T_b = S_a[:3], S_b[:3]
+    ends = spatial(g.end_pair, 0), spatial(g.end_pair, 1)
+    V_a, V_b = _get(g.bias, 0, 0, 0), _get(g.bias, 1, 0, 0)
+    A_a, A_b = _get(g.bias, 0, 0, 1), _get(g.bias, 1, 0, 1)
+    dA = _minus(_bias_rate(g, e, 0, 0)[:3], _bias_rate(g, e, 1, 0)[:3])
+    dA_v = _minus(_bias_rate(g, e, 0, 1)[:3], _bias_rate(g, e, 1, 1)[:3])
+    g.J[r, j] = vector_dot(d, _minus(T_a, T_b))
+    u_q = vector_dot(d, _minus(by_a[:3], by_b[:3])) + dt * vector_dot(d, dA)
+    u_v = dt * vector_dot(d, dA_v)
+    if kind == CLOSURE_AXIS:
+        dd, w = vector_product(T_b, d), _minus(V_a[:3], V_b[:3])
+        dw = _minus(_bias_rate(g, e, 0, 2)[:3], _bias_rate(g, e, 1, 2)[:3])
+        dw_b, w_b = _bias_rate(g, e, 1, 2)[:3], V_b[:3]
+        u_q += vector_dot(dd, _minus(ends[0][:3], ends[1][:3])) + dt * vector_dot(dd, _minus(A_a[:3], A_b[:3]))
+        turning = vector_sum(vector_product(dw_b, d), 1.0, vector_product(w_b, dd))
+        u_q += dt * (vector_dot(turning, w) + vector_dot(vector_product(w_b, d), dw))
+        u_v += dt * (vector_dot(vector_product(T_b, d), w) + vector_dot(vector_product(w_b, d), _minus(T_a, T_b)))
+        z_a, z_b = _column(R_a, 2), _column(R_b, 2)
+        dz_a, dz_b = vector_product(T_a, z_a), vector_product(T_b, z_b)
+        error = vector_sum(vector_product(dz_b, z_a), 1.0, vector_product(z_b, dz_a))
+        u_q += rate * (vector_dot(dd, vector_product(z_b, z_a)) + vector_dot(d, error))
+        moment = vector_sum(ZERO, a.sol.r[g.at[r]], dd)
+        add_spatial(g.push, j, moment + ZERO)
+        add_spatial(g.pull, j, moment + ZERO)
+    else:
+        E = product(R_a, transposed(R_b))
+        theta, phi = _minus(T_a, turned(E, T_b)), (0.5 * (E[7] - E[5]), 0.5 * (E[2] - E[6]), 0.5 * (E[3] - E[1]))
+        once = vector_product(phi, theta)  # of the small angle that is left
+        u_q += rate * (vector_sum(vector_sum(theta, -0.5, once), 1.0 / 12.0, vector_product(phi, once))[c])
+    g.u_q[r, j], g.u_v[r, j] = u_q, u_v
+
+
+@kernel
+def _point(g, a, e, r, d, along, p_a, p_b, numbers):
+    """Entry e of the path of the row d.(v_a(p_a) - v_b(p_b)), d fixed in the world or ``along`` p_a - p_b."""
+    j, (dt, rate, length) = g.path[e], numbers
+    S_a, S_b, by_a, by_b = _sides(g, e)
+    X_a, X_b = velocity_at(S_a, p_a), velocity_at(S_b, p_b)
+    X = _minus(X_a, X_b)
+    end_a, end_b = spatial(g.end_pair, 0), spatial(g.end_pair, 1)
+    dv = vector_sum(velocity_at(by_a, p_a), 1.0, vector_product(end_a[:3], X_a))
+    dv = _minus(dv, vector_sum(velocity_at(by_b, p_b), 1.0, vector_product(end_b[:3], X_b)))
+    a_q = _minus(_point_bias(g, e, 0, p_a, X_a), _point_bias(g, e, 1, p_b, X_b))
+    a_v = _minus(_point_bias_v(g, e, 0, p_a, S_a), _point_bias_v(g, e, 1, p_b, S_b))
+    g.J[r, j] = vector_dot(d, X)
+    u_q = vector_dot(d, dv) + dt * vector_dot(d, a_q) + rate * vector_dot(d, X)
+    u_v = dt * vector_dot(d, a_v)
+    df = ZERO
+    if along:
+        dd = vector_sum(ZERO, 1.0 / length, vector_sum(X, -vector_dot(d, X), d))
+        V_a, V_b = _get(g.bias, 0, 0, 0), _get(g.bias, 1, 0, 0)
+        u = _minus(velocity_at(V_a, p_a), velocity_at(V_b, p_b))
+        acceleration = _minus(_acceleration(g, 0, p_a), _acceleration(g, 1, p_b))
+        du = vector_sum(velocity_at(_bias_rate(g, e, 0, 2), p_a), 1.0, vector_product(V_a[:3], X_a))
+        du = _minus(du, vector_sum(velocity_at(_bias_rate(g, e, 1, 2), p_b), 1.0, vector_product(V_b[:3], X_b)))
+        n_u = vector_dot(d, u)
+        across = vector_dot(u, u) - n_u * n_u
+        u_q += vector_dot(dd, _minus(velocity_at(end_a, p_a), velocity_at(end_b, p_b)))
+        by = 2.0 * (vector_dot(u, du) - n_u * (vector_dot(dd, u) + vector_dot(d, du))) / length
+        u_q += dt * (vector_dot(dd, acceleration) + by - across / length**2 * vector_dot(d, X))
+        u_v += dt * 2.0 * (vector_dot(u, X) - n_u * vector_dot(d, X)) / length
+        df = vector_sum(ZERO, a.sol.r[g.at[r]], dd)
+    g.u_q[r, j], g.u_v[r, j] = u_q, u_v
+    f = vector_sum(ZERO, a.sol.r[g.at[r]], d)
+    add_spatial(g.push, j, vector_sum(vector_product(X_a, f), 1.0, vector_product(p_a, df)) + df)
+    add_spatial(g.pull, j, vector_sum(vector_product(X_b, f), 1.0, vector_product(p_b, df)) + df)
+
+
+@kernel
+def _acceleration(g, side, x):
+    """Bias acceleration of the point of a body that is at x."""
+    V = _get(g.bias, side, 0, 0)
+    return vector_sum(velocity_at(_get(g.bias, side, 0, 1), x), 1.0, vector_product(V[:3], velocity_at(V, x)))
+
+
+@kernel
+def _point_bias(g, e, side, x, X):
+    """Its derivative by q."""
+    V, A, dA, dV = (
+        _get(g.bias, side, 0, 0), _get(g.bias, side, 0, 1), _bias_rate(g, e, side, 0), _bias_rate(g, e, side, 2)
+    )  # fmt: skip
+    total = vector_sum(velocity_at(dA, x), 1.0, vector_product(A[:3], X))
+    total = vector_sum(total, 1.0, vector_product(dV[:3], velocity_at(V, x)))
+    return vector_sum(total, 1.0, vector_product(V[:3], vector_sum(velocity_at(dV, x), 1.0, vector_product(V[:3], X))))
+
+
+@kernel
+def _point_bias_v(g, e, side, x, S):
+    """And by v."""
+    V, dA = _get(g.bias, side, 0, 0), _bias_rate(g, e, side, 1)
+    total = vector_sum(velocity_at(dA, x), 1.0, vector_product(S[:3], velocity_at(V, x)))
+    return vector_sum(total, 1.0, vector_product(V[:3], velocity_at(S, x)))

@@ -1,0 +1,247 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The derivative of a step with impacts: its stages one behind the other, each differentiated as a step is.
+
+Every stage is a contact problem M (v_out - v_in) = J* r with laws on J v_out + offset, at the coordinates of the start:
+
+    the step without what collides   says when, t, and how fast, u + ahead, contacts meet (core/impact/times.py)
+    compression, decompression       impulses alone; the second has least normal impulses theta = eps p_c, or an offset
+    the step                         from v' = v + dv, and from coordinates q o exp(-t dv)
+
+All derivatives are matrices by the names of what is asked for, d(stage) = d_in D_in + d_offset D_offset + direct ones.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mb_contact.core.impact.phases import NEWTON, PAPERS
+from mb_contact.core.impact.times import first_touch
+from mb_contact.errors import InputError
+from mb_contact.gradients.tape import page
+
+IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
+HANDED_ON = ("least", "offset", "shift")  #: what stages hand on
+
+
+class Phase(NamedTuple):
+    """What makes a stage a phase of an impact; of each contact, or one number for all."""
+
+    apart: Any = 0  #: 1 where it acts on each body at its own surface
+    least: Any = 0.0  #: normal impulses
+    given: Any = 0.0  #: the part of them that bounds no friction
+
+
+class Chain:
+    """Derivatives along the stages of the last step of a Differentiator, by some names with their columns."""
+
+    def __init__(self, differentiator, columns, near):
+        self.d, self.c, self.columns, self.near = differentiator, differentiator.context, columns, near
+        self.width = max((own.stop for own in columns.values()), default=0)
+        self.names = tuple(name for name in columns if name not in ("v", "restitution"))
+        self.q, _, self.gravity, self.dt = self.c.last
+        self.still = np.zeros(self.c.N)
+        self.v = self.c.last.v
+        self.by_v, self.by_shift = np.zeros((self.c.N, self.width)), np.zeros((self.c.N, self.width))
+        if "v" in columns:
+            self.by_v[:, columns["v"]] = np.eye(self.c.N)
+        self.kinks, self.unique = (), True
+
+    def run(self):
+        """(matrix (2, N, columns), impulses, unique) of the whole step."""
+        tape, end = self.c.impacts.tape, page(self.c)
+        kept = [(array, array.copy()) for array, _ in end.arrays]
+        try:
+            for at in tape:
+                self._impact(at)
+            end.load()
+            self.c.work.shift[:] = tape[-1].shift
+            self._step_stage(self.v, self.names)
+            return self.matrix, self.impulses, self.unique
+        finally:
+            self.d.phase = None
+            for array, copy in kept:
+                array[:] = copy
+
+    # --- stages -----------------------------------------------------------------------------
+
+    def _solved(self, v, moving, names, offset, **more):
+        """Solve the loaded stage from v; derivatives of (coordinates, velocities) and of impulses by all columns."""
+        gravity = self.gravity if moving is v else np.zeros(3)
+        parts, impulses, own, unique = self.d.stage(v, moving, gravity, ("v", *names, *HANDED_ON), self.near)
+        self.kinks += self.d.kinks()
+        self.unique = self.unique and unique
+        inputs = {"v": self.by_v, "offset": offset, **more}
+        return self._joined(parts, own, inputs), self._joined(impulses, own, inputs)
+
+    def _joined(self, part, own, inputs):
+        total = np.zeros((*part.shape[:-1], self.width))
+        for name in self.names:
+            if name in own:
+                total[..., self.columns[name]] += part[..., own[name]]
+        for name, by in inputs.items():
+            total += part[..., own[name]] @ by
+        return total
+
+    def _rates(self, v, by_v):
+        """(velocities of the loaded rows at velocities v, their derivatives at constant offsets)."""
+        now, mode = self.c.v.copy(), self.d.phase
+        self.c.v[:], self.d.phase = v, mode or Phase()
+        J, u_q = self.d.rows(v, self.still, self.gravity)
+        self.c.v[:], self.d.phase = now, mode
+        rate = J @ by_v
+        if "q" in self.columns:
+            rate[:, self.columns["q"]] += u_q
+        return J @ v, rate
+
+    def _step_stage(self, v, names):
+        """The loaded step from v, whose gaps and coordinates earlier impacts have moved: matrix and impulses."""
+        self.d.phase = None
+        rows = self.d.count_rows()
+        offset = np.zeros((rows, self.width))
+        contacts = int(self.c.contacts.count[0])
+        if self.c.work.shift.any() or self.by_shift.any():
+            _, back = self._rates(self.c.work.shift.copy(), self.by_shift)
+            offset[: 3 * contacts : 3] = -back[: 3 * contacts : 3] / self.dt
+            for row in range(3 * contacts, int(self.c.rows.end[0])):
+                dof = int(self.c.rows.dof[row])
+                if dof >= 0:
+                    offset[row] = -self.c.rows.sign[row] * self.by_shift[dof] / self.dt
+        self.matrix, self.impulses = self._solved(v, v, names, offset, shift=self.by_shift)
+        return self.matrix[1]
+
+    def _impact(self, at):
+        """One impact: what it makes of the velocities and of the way back of coordinates."""
+        if at.scale != 1.0:
+            raise InputError("no derivative of an impact whose restitution was lowered because energy appeared; set "
+                             "energy_gain: allow")  # fmt: skip
+        ahead, by_moment = self._moments(at)
+        by_v, start = self._phases(at, ahead), self.by_v
+        tree = self.c.tree
+        for k in np.flatnonzero(at.body_moment > 0.0):
+            own, t = slice(tree.v_start[k], tree.v_start[k] + tree.nv[k]), at.body_moment[k]
+            jump = (at.v_after - at.v_before)[own]
+            self.by_shift[own] += np.outer(jump, by_moment[k]) + t * (by_v - start)[own]
+        self.v, self.by_v = at.v_after, by_v
+
+    def _load_phase(self, at, apart):
+        """Rows of the impact, with the gaps that its contacts have in the step."""
+        at.meeting.load()
+        contacts, count = self.c.contacts, int(self.c.contacts.count[0])
+        table = list(zip(contacts.pair[:count].tolist(), map(bytes, contacts.point[:count]), strict=True))
+        work, gap, spread = self.c.work, contacts.gap.copy(), contacts.spread.copy()
+        back, shift = work.shift.copy(), work.gap_shift.copy()
+        at.phases.load()
+        work.shift[:] = back
+        count = int(contacts.count[0])
+        of = [table.index(entry) for entry in
+              zip(contacts.pair[:count].tolist(), map(bytes, contacts.point[:count]), strict=True)]  # fmt: skip
+        contacts.gap[:count], contacts.spread[:count] = gap[of], spread[of]
+        collides = np.isfinite(at.moment[:count])
+        self.d.phase = Phase(collides if apart else 0)
+        return collides, shift[of]
+
+    def _moments(self, at):
+        """(derivatives of ``ahead`` (rows, columns), of the moment of each body)."""
+        at.meeting.load()
+        self.c.v[:] = at.v_meeting
+        by_meeting = self._step_stage(self.v, self.names)
+        collides, gap_shift = self._load_phase(at, apart=False)
+        ahead, by_moment = np.zeros((len(at.ahead), self.width)), np.zeros((self.c.n, self.width))
+        if at.at_once:
+            return ahead, by_moment
+        u, by_u = self._rates(self.v, self.by_v)
+        back = self._rates(self.c.work.shift.copy(), self.by_shift)[1] if self.by_shift.any() else np.zeros_like(by_u)
+        after, by_after = self._rates(at.v_meeting, by_meeting)
+        body, times = self.d.bodies(), {}
+        free = [i for i in np.flatnonzero(collides) if not abs(after[3 * i] - self._free(at)[0][3 * i]) < abs(u[3 * i])]
+        for i in free:
+            value, rate = self._free_rates(at, collides)
+            after[3 * i : 3 * i + 3], by_after[3 * i : 3 * i + 3] = value[3 * i : 3 * i + 3], rate[3 * i : 3 * i + 3]
+        lag = self.c.impacts.lag
+        for i in np.flatnonzero(collides):
+            gap = float(self.c.contacts.gap[i]) + gap_shift[i]
+            by_gap = self.d.gap_rates(i, self.columns, self.width) - back[3 * i]
+            times[i] = touch_rate(gap, u[3 * i], after[3 * i], lag, self.dt, by_gap, by_u[3 * i], by_after[3 * i])
+        for k in np.flatnonzero(at.body_moment > 0.0):
+            same = [i for i in times if at.moment[i] == at.body_moment[k]]
+            if not same:
+                raise InputError("no derivative of an impact at the moment of a joint limit; set wider limits")
+            by_moment[k] = times[same[0]]
+        for i in np.flatnonzero(collides):
+            rows, k = slice(3 * i, 3 * i + 3), body[i]
+            if at.ahead[rows].any():
+                late = lag * self.dt + at.body_moment[k]
+                pull, by_pull = (after - u)[rows] / self.dt, (by_after - by_u)[rows] / self.dt
+                ahead[rows] = late * by_pull + np.outer(pull, by_moment[k])
+        return ahead, by_moment
+
+    def _free(self, at):
+        """Velocities of the loaded rows without any contact."""
+        return self._rates(at.v_free, np.zeros((self.c.N, self.width)))
+
+    def _free_rates(self, at, collides):
+        """The same, and their derivatives."""
+        at.meeting.load()
+        self.c.v[:], self.c.contacts.count[0], self.c.rows.end[0] = at.v_free, 0, 0
+        self.c.bilateral.info[:2] = 0
+        by_free = self._step_stage(self.v, self.names)
+        self._load_phase(at, apart=False)
+        return self._rates(at.v_free, by_free)
+
+    def _phases(self, at, ahead):
+        """Derivatives of the velocities behind both phases."""
+        c, law = self.c, self.c.impacts.law
+        collides, _ = self._load_phase(at, apart=True)
+        c.solution.pushed[:] = 0.0
+        rows, count, contacts = len(at.p_c), len(at.eps), 3 * len(at.eps)
+        J, M = self.d.rows(self.v, self.still, self.gravity)[0].copy(), self.d.mass_matrix()
+        u, by_u = self._rates(self.v, self.by_v)
+        by_u = by_u + ahead
+        elastic = bool(at.eps.any())
+        names = tuple(name for name in self.names if name in IMPULSES_ALONE)
+
+        def solve(v_out, r, u_out, offset, **more):
+            c.v[:], c.solution.r[:rows], c.solution.u[:rows] = v_out, r, u_out
+            return self._solved(more.pop("v_in"), self.still, names, offset, **more)
+
+        if elastic and law == NEWTON:
+            offset, asked = ahead.copy(), at.u_after.copy()
+            for i in np.flatnonzero(at.u[:contacts:3] < 0.0):
+                offset[3 * i] += at.eps[i] * by_u[3 * i]
+                asked[3 * i] += at.eps[i] * at.u[3 * i]
+                self._add_restitution(offset[3 * i], i, at.u[3 * i])
+            return solve(at.v_after, at.total, asked, offset, v_in=self.v)[0][1]
+        v_c = self.v + np.linalg.solve(M, J.T @ at.p_c)
+        (_, by_c), by_p = solve(v_c, at.p_c, at.u_c, ahead, v_in=self.v)
+        if not elastic:
+            return by_c
+        normal = self.d.normal_rates(by_p, self.columns)
+        least = at.eps[:, None] * normal
+        for i in range(count):
+            self._add_restitution(least[i], i, at.p_c[3 * i])
+        theta = at.theta[:contacts:3]
+        self.d.phase = Phase(collides, theta, theta if law == PAPERS else 0.0)
+        self.by_v, start = by_c, self.by_v
+        try:
+            return solve(at.v_after, at.total - at.p_c, at.u_after, ahead, v_in=v_c, least=least)[0][1]
+        finally:
+            self.by_v = start
+
+    def _add_restitution(self, row, i, by):
+        """What a quantity of contact i gains with its restitution."""
+        if "restitution" in self.columns:
+            row[self.columns["restitution"].start + int(self.c.contacts.pair[i])] += by
+
+
+def touch_rate(gap, u, after, lag, dt, by_gap, by_u, by_after):
+    """Derivative of ``first_touch``, the root t of gap + s t + a t^2 / 2, s = u + lag dt a, a = (after - u) / dt."""
+    t, a = first_touch(gap, u, after, lag, dt), (after - u) / dt
+    if not 0.0 < t < dt:
+        return np.zeros_like(by_gap)
+    s, by_a = u + lag * dt * a, (by_after - by_u) / dt
+    by_s = by_u + lag * dt * by_a
+    if s * s - 2.0 * a * gap < 0.0:  # it turns before the surface
+        return s / a**2 * by_a - by_s / a
+    return -(by_gap + t * by_s + 0.5 * t * t * by_a) / (s + a * t)
