@@ -54,7 +54,7 @@ class Pictures:
         self._arrows.see(snapshot.contacts.forces)
         arrows = arrow_parts(snapshot.contacts, self._arrows.scale, self._size) if self._forces else []
         poses = {"world": HERE, **self._fixed, **snapshot.poses}
-        return picture(self._drawing._replace(visuals=[*self._drawing.visuals, *arrows]), poses, self._camera)
+        return picture(self._drawing, poses, self._camera, arrows)
 
 
 def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part]:

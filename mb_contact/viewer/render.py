@@ -7,26 +7,23 @@
 ``shape_triangles`` makes triangles of a world's collision shapes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mb_contact.checks import Floats
+from mb_contact.core.rays.light import GLOSS, GROUND, HORIZON, LAMP, paint
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.shapes.normals import corner_normals, face_normals
 from mb_contact.model.shapes.shape_meshes import shape_mesh
-from mb_contact.viewer.drawing import Drawing
-from mb_contact.viewer.look import LIGHT
-from mb_contact.viewer.normals import corner_normals, face_normals, part_normals, weights
+from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.normals import part_normals, weights
 from mb_contact.viewer.snapshot import Poses
 
-AMBIENT = 0.42  #: light in the shade
-LAMP = np.array([0.35, -0.55, 0.76])  #: direction to the lamp, a unit vector but for rounding
-SKY, ZENITH = np.array(LIGHT.horizon) / 255.0, np.array(LIGHT.zenith) / 255.0  #: at the horizon, and above
-FLOOR = tuple(c / 255.0 for c in LIGHT.ground)
-GLOSS = 0.16  #: of the lamp's highlight
 SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
-SOFT = (-3, -1, 0, 1, 3)  #: pixels of that to both sides over which the edge of a shadow is softened
+SOFT = (-6, -3, 0, 3, 6)  #: pixels of that to both sides over which the edge of a shadow is softened
 FINE = 2  #: samples a pixel along each axis
 LARGE = 32  #: pixels from which a triangle is drawn alone
 CHUNK = 2_000_000  #: samples that are worked on at once
@@ -43,29 +40,34 @@ class Camera:
     height: int = 480
 
 
-def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]:
-    """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link."""
+def picture(drawing: Drawing, poses: Poses, camera: Camera, marks: Sequence[Part] = ()) -> NDArray[np.uint8]:
+    """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link.
+
+    ``marks`` are drawn too, and throw no shadows.
+    """
     triangles, colours, normals = [], [], []
-    for part in drawing.visuals:
+    for part in (*drawing.visuals, *marks):
         p, quaternion = poses[part.link]
         R = quat_to_matrix(quaternion)
         triangles.append((part.vertices @ R.T + p)[part.triangles])
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
         normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
-    corners, paint, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
-    return render(corners, paint, camera, heights[0] if heights else None, shade)
+    corners, coats, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
+    return render(corners, coats, camera, heights[0] if heights else None, shade, sum(len(part.triangles) for part in marks))
 
 
 def render(
-    triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None
+    triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None,
+    marks: int = 0,
 ) -> NDArray[np.uint8]:
     """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None.
 
-    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given.
+    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given; the last
+    ``marks`` triangles throw no shadows.
     """
     triangles = np.asarray(triangles, dtype=np.float64)
-    colours = np.concatenate([np.asarray(colours, dtype=np.float64), [FLOOR]])  # the last one is the floor's
+    colours = np.concatenate([np.asarray(colours, dtype=np.float64), [GROUND]])  # the last one is the floor's
     normals = corner_normals(triangles) if normals is None else normals
     flat = np.concatenate([face_normals(triangles), [(0.0, 0.0, 1.0)]])
     width, height = FINE * camera.width, FINE * camera.height
@@ -80,25 +82,18 @@ def render(
     rays = x[..., None] * right + y[..., None] * up - back
     if floor is not None:
         _put_floor(triangles, floor, np.array(camera.eye), rays, which, near)
-    rows, columns = np.nonzero(which >= 0)
-    hit = which[rows, columns]
-    points = np.array(camera.eye) + rays[rows, columns] / near[rows, columns][:, None]
-    sight = np.array(camera.eye) - points
-    far = np.linalg.norm(sight, axis=1, keepdims=True)
-    side = np.sign(np.einsum("ij,ij->i", flat[hit], sight))[:, None]
+    pixels = np.flatnonzero(which >= 0)
+    hit, sight = which.ravel()[pixels], rays.reshape(-1, 3)
+    points = np.array(camera.eye) + sight[pixels] / near.ravel()[pixels][:, None]
+    side = -np.sign(np.einsum("ij,ij->i", flat[hit], sight[pixels]))[:, None]
     facing = side * _smooth(triangles, normals, hit, points)
-    lamp = LAMP / np.linalg.norm(LAMP)
-    shine = sight / far + lamp
-    shine = np.einsum("ij,ij->i", facing, shine) / np.linalg.norm(shine, axis=1)
-    lit = np.maximum(facing @ lamp, 0.0) * _lit(triangles, points + 2e-3 * side * flat[hit])
-    light = AMBIENT + 0.1 * facing[:, 2] + (0.98 - AMBIENT) * lit
-    gloss = GLOSS * (hit < len(triangles)) * (lit > 0.0) * np.maximum(shine, 0.0) ** 40 * lit
-    picture = _sky(rays)
-    seen = np.clip(colours[hit] * light[:, None] + gloss[:, None], 0.0, 1.0)
+    reached = _lit(triangles[: len(triangles) - marks], points + 2e-3 * side * flat[hit])
+    picture = np.empty_like(sight)
+    paint(pixels, colours[hit], np.where(hit < len(triangles), GLOSS, 0.0), facing, reached, sight, picture)
     centre, half = _middle(triangles)
     mist = np.linalg.norm(points[:, :2] - centre, axis=1) / half  # the floor fades into the horizon
     mist = (np.clip((mist - 0.25) / 0.75, 0.0, 1.0) ** 2 * (hit == len(triangles)))[:, None]
-    picture[rows, columns] = (1.0 - mist) * seen + mist * SKY
+    picture[pixels] = (1.0 - mist) * picture[pixels] + mist * HORIZON
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
 
@@ -111,12 +106,6 @@ def _smooth(triangles, normals, hit, points):
     between = np.einsum("ij,ijk->ik", weights(points[on], triangles[of]), normals[of])
     found[on] = between / np.maximum(np.linalg.norm(between, axis=1, keepdims=True), 1e-30)
     return found
-
-
-def _sky(rays):
-    """Colours of the sky: the horizon's, and upwards more and more the zenith's."""
-    rise = np.clip(rays[..., 2] / np.linalg.norm(rays, axis=-1), 0.0, 1.0)[..., None]
-    return SKY + (ZENITH - SKY) * rise**0.8
 
 
 def _middle(triangles):
