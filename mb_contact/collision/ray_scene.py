@@ -23,7 +23,8 @@ from mb_contact.errors import CollisionError
 from mb_contact.model.shapes.normals import corner_normals
 from mb_contact.types import SHAPE_PLANE, WORLD
 
-AWAY, WIDE, BIAS = 200.0, 6.0, 3e-4  #: of the lamp: its distance and radius; what is nearer throws no shadow; of half a scene
+AWAY, WIDE = 200.0, 6.0  #: distance and radius of the lamp, of half the scene
+BIAS = 3e-4  #: of half the scene: what is as near to a surface throws no shadow on it
 CHUNK = 128  #: tiles that are handed to Embree at a time, so that they stay in the processor's cache
 TILE = 16  #: rows and columns of a tile of rays; rings that are fewer have longer tiles
 INSTALL = "rays meet meshes through Embree: pip install mb_contact[cameras]"
@@ -179,10 +180,12 @@ class RayScene:
         lamp = 0.5 * (low + high) + half * offset
         out, length = np.empty_like(rays.rays), np.empty_like(rays.length)
         axis, spread = np.empty_like(rays.axis), np.empty_like(rays.spread)
-        aim(rays.rays, t, np.ascontiguousarray(pose[0]), np.ascontiguousarray(pose[1])[None], lamp[None], out, length, axis, spread)
+        axes, eye = np.ascontiguousarray(pose[0]), np.ascontiguousarray(pose[1])[None]
+        aim(rays.rays, t, axes, eye, lamp[None], out, length, axis, spread)
         seen = self._seen_from(R, p, (np.eye(3), lamp), None)
         seen = seen._replace(order=seen.order[solid[seen.order]])
-        return np.where(self._meet(Tiles(out, length, axis, spread, rays.place), seen, 1.0 - BIAS / AWAY)[1] < 0, 1.0, 0.0)
+        _, who = self._meet(Tiles(out, length, axis, spread, rays.place), seen, 1.0 - BIAS / AWAY)
+        return np.where(who < 0, 1.0, 0.0)
 
     def _seen_from(self, R, p, pose, hidden):
         axes, origin = pose
@@ -201,7 +204,8 @@ class RayScene:
         near = distance - self._radius
         order = np.argsort(near, kind="stable")
         order = order[self._links[order] != hidden]
-        return _Seen(np.ascontiguousarray(R_solid), turn, -np.einsum("sij,si->sj", R_solid, away), towards, width, near, order)
+        there = -np.einsum("sij,si->sj", R_solid, away)
+        return _Seen(np.ascontiguousarray(R_solid), turn, there, towards, width, near, order)
 
     def _cast_mesh(self, rays, seen, s, t, who):
         """Triangles of solid s, where they are nearer than ``t``."""

@@ -34,14 +34,3 @@ def creased(part: Part) -> tuple[Floats, NDArray[np.int64]]:
     ways = np.round(500.0 * part_normals(part).reshape(-1, 3)).astype(np.int64)
     _, first, index = np.unique(np.hstack([places, ways]), axis=0, return_index=True, return_inverse=True)
     return corners[first], index.reshape(-1, 3).astype(np.int64)
-
-
-def weights(points: Floats, corners: Floats) -> Floats:
-    """Barycentric weights (n, 3) of points (n, 3) on triangles (n, 3, 3)."""
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    normal = np.cross(b - a, c - a)
-    whole = np.maximum(np.einsum("ij,ij->i", normal, normal), 1e-30)
-    u = np.einsum("ij,ij->i", np.cross(c - b, points - b), normal) / whole
-    v = np.einsum("ij,ij->i", np.cross(a - c, points - c), normal) / whole
-    found = np.stack([u, v, 1.0 - u - v], axis=1)
-    return np.clip(found, 0.0, 1.0)

@@ -137,7 +137,7 @@ def test_visuals_move_with_their_links_and_have_their_colours():
     ahead = sim.sensors.read("eye")
     assert ahead.depth[24, 32] == pytest.approx(2.9, abs=1e-12)
     light = AMBIENT + UPWARDS + (BRIGHTEST - AMBIENT) * LAMP[2]  # of what faces upwards under the lamp
-    np.testing.assert_allclose(ahead.colour[24, 32], 255.0 * light * np.array([0.9, 0.1, 0.1]), atol=3)  # a little gloss
+    np.testing.assert_allclose(ahead.colour[24, 32], 255.0 * light * np.array([0.9, 0.1, 0.1]), atol=3)  # and gloss
     np.testing.assert_allclose(ahead.colour[0, 0], 255.0 * np.array(HORIZON), atol=0.51)  # below it
     sim.set_joints(["turn"], positions=[0.5 * np.pi])
     assert np.isinf(sim.sensors.read("eye").depth[24, 32])
@@ -164,7 +164,7 @@ def test_meshes_are_as_exact_as_their_triangles(tmp_path):
 
 
 def test_shadows_fall_away_from_the_lamp():
-    """Seen from above a plate at height 1 throws a shadow aside by the slope of the light, on a ground of its colour."""
+    """From above a plate at height 1 throws a shadow aside by the slope of the light; several samples soften it."""
     plate = Primitive("plate", "box", (0.4, 0.4, 0.01), Pose((0.0, 0.0, 1.0)))
     image, seen = Image(301, 301, 0.6, colour=True), []
     for samples in (1, 3):

@@ -5,8 +5,7 @@
 
 import math
 
-from mb_contact.core.jit import kernel, unlocked
-from mb_contact.core.tree.spatial import vector
+from mb_contact.core.jit import kernel
 
 AMBIENT, UPWARDS, BRIGHTEST = 0.42, 0.1, 0.98  #: light in the shade, what faces upwards has more, and of the lamp
 LAMP = (0.34964, -0.54943, 0.75887)  #: direction to the lamp, a unit vector
@@ -57,25 +56,3 @@ def shaded(colour, n, d, reached, gloss):
         min(1.0, max(0.0, colour[1] * light + shine)),
         min(1.0, max(0.0, colour[2] * light + shine)),
     )
-
-
-@unlocked
-def paint(pixels, colours, gloss, normals, reached, rays, out):
-    """Colours of rays, world axes; those that are not among ``pixels`` meet the sky.
-
-    Parameters
-    ----------
-    pixels : int64 (k,)
-        Rays that meet something, in ascending order.
-    colours, gloss, normals, reached : (k, 3), (k,), (k, 3), (k,)
-        As ``shaded`` has them.
-    rays, out : (n, 3), (n, 3)
-    """
-    k = 0
-    for i in range(rays.shape[0]):
-        d = vector(rays, i)
-        if k < pixels.shape[0] and pixels[k] == i:
-            out[i, 0], out[i, 1], out[i, 2] = shaded(vector(colours, k), vector(normals, k), d, reached[k], gloss[k])
-            k += 1
-        else:
-            out[i, 0], out[i, 1], out[i, 2] = sky(d)

@@ -7,10 +7,13 @@ import math
 
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.rays.cast import turned, turned_vector
-from mb_contact.core.rays.light import GLOSS, shaded, sky
+from mb_contact.core.rays.light import GLOSS, HORIZON, shaded, sky
 from mb_contact.core.rays.shapes import normal
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_PLANE
+
+LIFTED, SLACK = 2e-3, 8.0  #: above a surface from which the lamp is looked for [m], and below what it sees [its pixels]
+FEW = 5
 
 
 @unlocked
@@ -106,6 +109,110 @@ def shade(kind, size, turn, origin, triangles, solid, colours, R, axes, rays, t,
             n = turned_vector(R[s], (n[0] / long, n[1] / long, n[2] / long))
             colour = vector(colours, w)
             out[c, r, 0], out[c, r, 1], out[c, r, 2] = shaded(colour, n, d, reached[c, r], gloss)
+
+
+@unlocked
+def draw_triangles(screen, nearness, wanted, which, near):
+    """Draw triangles into a depth buffer.
+
+    Parameters
+    ----------
+    screen, nearness : (t, 3, 2), (t, 3)
+        Of their corners: columns and rows, and what is larger of the nearer one, linear on the screen.
+    wanted : bool (t,)
+    which, near : int64 (h, w), (h, w)
+        Nearest triangle of each pixel, and its nearness in the pixel's middle; what is not nearer stays.
+    """
+    for row in range(screen.shape[0]):
+        ax, ay = screen[row, 0]
+        bx, by = screen[row, 1]
+        cx, cy = screen[row, 2]
+        whole = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+        if not wanted[row] or abs(whole) < 1e-12:
+            continue
+        left, right = max(0.0, math.floor(min(ax, bx, cx))), min(float(near.shape[1]), math.ceil(max(ax, bx, cx)))
+        top, bottom = max(0.0, math.floor(min(ay, by, cy))), min(float(near.shape[0]), math.ceil(max(ay, by, cy)))
+        for i in range(int(top), int(bottom)):
+            y = i + 0.5
+            for j in range(int(left), int(right)):
+                x = j + 0.5
+                u = ((cx - bx) * (y - by) - (cy - by) * (x - bx)) / whole
+                v = ((ax - cx) * (y - cy) - (ay - cy) * (x - cx)) / whole
+                z = u * nearness[row, 0] + v * nearness[row, 1] + (1.0 - u - v) * nearness[row, 2]
+                if u >= 0.0 and v >= 0.0 and u + v <= 1.0 and z > near[i, j]:
+                    near[i, j], which[i, j] = z, row
+
+
+@unlocked
+def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, taps, middle, out):
+    """Colours of a picture's rays, of which a depth buffer says what they meet, under a lamp with another one.
+
+    Parameters
+    ----------
+    pixels, hit : int64 (k,), int64 (k,)
+        Rays that meet something, in ascending order, and its triangle; behind the last one a floor.
+    colours : (k, 3)
+        Of what they meet.
+    triangles : (t, 6, 3)
+        Corners [m] and unit normals there.
+    near : (n,)
+        The place that a ray meets is the eye's plus the ray over this [1/m].
+    rays, eye : (n, 3), (1, 3)
+        World axes [m].
+    depth : (s, s)
+        What the lamp sees: heights above the lowest of all along ``frame``'s third axis [m], 0 where nothing.
+    frame, at : (3, 3), (1, 4)
+        Axes of the lamp as columns; lowest places [m] on its first two, and on the third, and pixels a metre.
+    taps : int64 (p, 2)
+        Pixels of ``depth`` around a place over which edges are softened; where the first FEW agree there is none.
+    middle : (3,)
+        Of the floor, which fades into the horizon, and half of its side [m].
+    out : (n, 3)
+    """
+    k = 0
+    for i in range(rays.shape[0]):
+        d = vector(rays, i)
+        if k >= pixels.shape[0] or pixels[k] != i:
+            out[i, 0], out[i, 1], out[i, 2] = sky(d)
+            continue
+        floor = hit[k] == triangles.shape[0]
+        point = vector_sum(vector(eye, 0), 1.0 / near[i], d)
+        n, side = ((0.0, 0.0, 1.0), -d[2]) if floor else smooth_normal(triangles[hit[k]], point, d)
+        long = max(length_of(n), 1e-300) * (1.0 if side >= 0.0 else -1.0)
+        n = (n[0] / long, n[1] / long, n[2] / long)
+        reached = part_reached(depth, frame, at, taps, vector_sum(point, LIFTED, n))
+        colour = shaded(vector(colours, k), n, d, reached, 0.0 if floor else GLOSS)
+        mist = 0.0
+        if floor:
+            far = math.hypot(point[0] - middle[0], point[1] - middle[1]) / middle[2]
+            mist = min(1.0, max(0.0, (far - 0.25) / 0.75)) ** 2
+        for a in range(3):
+            out[i, a] = (1.0 - mist) * colour[a] + mist * HORIZON[a]
+        k += 1
+
+
+@kernel
+def part_reached(depth, frame, at, taps, point):
+    """Part of the lamp that is seen from a point, as ``paint`` has it."""
+    x = frame[0, 0] * point[0] + frame[1, 0] * point[1] + frame[2, 0] * point[2]
+    y = frame[0, 1] * point[0] + frame[1, 1] * point[1] + frame[2, 1] * point[2]
+    z = frame[0, 2] * point[0] + frame[1, 2] * point[1] + frame[2, 2] * point[2]
+    scale, pixels = at[0, 3], depth.shape[0]
+    column, row = math.floor((x - at[0, 0]) * scale), math.floor((y - at[0, 1]) * scale)
+    if min(column, row) < 0 or max(column, row) >= pixels:
+        return 1.0
+    deep, lit, count = z - at[0, 2] + SLACK / scale, 0, 0
+    for end in (min(FEW, taps.shape[0]), taps.shape[0]):
+        lit, count = 0, 0
+        for tap in range(end):
+            u = min(pixels - 1, max(0, int(column) + taps[tap, 0]))
+            v = min(pixels - 1, max(0, int(row) + taps[tap, 1]))
+            over = depth[v, u]
+            lit += 1 if over <= deep or over == 0.0 else 0
+            count += 1
+        if lit == 0 or lit == count:  # at an edge all of them are looked at
+            break
+    return lit / count
 
 
 @kernel

@@ -134,7 +134,7 @@ def bolt_circle():
 
 
 class _Shape(NamedTuple):
-    """A part of a link: the URDF words of its geometry, its turn about z, colour, inertia, and whether it collides and is drawn."""
+    """A part of a link: the URDF words of its geometry, its turn about z, colour, inertia; if it collides, is drawn."""
 
     geometry: str
     turn: float

@@ -143,7 +143,8 @@ class Cameras:
                 self._views[sensor.name] = _view(sensor, mount(world, sensor))
                 last = f"sensors[{i}]"
         try:
-            self._coloured = any(view.sensor.image is not None and view.sensor.image.colour for view in self._views.values())
+            images = [view.sensor.image for view in self._views.values()]
+            self._coloured = any(image is not None and image.colour for image in images)
             self._scene = RayScene(world, visible(scene, world), self._coloured)
         except (CollisionError, OSError) as error:
             raise scene.error(last, str(error)) from None
@@ -172,7 +173,8 @@ class Cameras:
         t[t > limits.far], t[t < limits.near] = np.inf, -np.inf
         if not camera:
             return ScanReading(t, view.rays.directions)
-        return ImageReading(t, None if colours is None else (255.0 * colours + 0.5).astype(np.uint8), view.rays.directions)
+        rows = None if colours is None else (255.0 * colours + 0.5).astype(np.uint8)
+        return ImageReading(t, rows, view.rays.directions)
 
 
 def lamp_places(count: int) -> Floats:
