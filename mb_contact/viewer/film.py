@@ -121,7 +121,7 @@ def _write_by_pillow(path, pictures, seconds):
         images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
         how["optimize"] = True
     else:
-        how |= {"quality": 75, "method": 4}
+        how |= {"quality": 88, "method": 4}
     images[0].save(path, append_images=images[1:], **how)
 
 
