@@ -14,23 +14,17 @@ import argparse
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from quick import options_of
 
 import mb_contact as mb
-from mb_contact.simulation.initial import geometry_poses
-from mb_contact.types import WORLD
-from mb_contact.viewer.render import Camera, render, shape_triangles
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.viewer.drawing import Plane, scene_drawing
+from mb_contact.viewer.render import Camera, picture
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
-PALETTE = np.array([
-    (0.86, 0.37, 0.25), (0.24, 0.48, 0.72), (0.95, 0.72, 0.27), (0.35, 0.64, 0.42), (0.58, 0.40, 0.68),
-    (0.93, 0.56, 0.60), (0.36, 0.70, 0.72), (0.70, 0.55, 0.38), (0.55, 0.60, 0.28), (0.45, 0.45, 0.55),
-])  # fmt: skip
-STILL = (0.72, 0.70, 0.66)  #: colour of what is welded to the world
 HIDDEN = {"bin_of_200": ("wall_south", "wall_east")}  #: links left out of a picture, to see what is behind them
 
 #: scene: (seconds to run, seconds of the picture, eye, target); field of view 0.6 rad
@@ -41,6 +35,7 @@ SCENES = {
     "ramp": (1.2, 0.55, (2.3, -2.6, 1.9), (0.0, 0.0, 0.4)),
     "wedge": (2.0, 2.0, (0.35, -0.62, 0.42), (0.0, 0.0, 0.14)),
     "falling_can": (2.0, 0.32, (0.75, -0.75, 0.45), (0.12, 0.08, 0.05)),
+    "mugs_on_hooks": (2.0, 0.16, (-0.3, -0.95, 0.42), (0.0, 0.0, 0.185)),
     "peg_in_hole": (2.0, 0.0, (0.42, -0.62, 0.48), (0.0, 0.0, 0.13)),
     "drawer": (3.0, 3.0, (1.5, -1.0, 1.15), (0.08, 0.0, 0.22)),
     "wheel_and_hub": (2.0, 2.0, (1.15, -0.95, 0.85), (0.0, 0.0, 0.40)),
@@ -55,31 +50,25 @@ SCENES = {
 
 
 def draw(sim, camera, hidden=()):
-    """Picture of a simulation as it is now, from its collision shapes."""
-    geoms, world = sim.world.geoms, sim.world
-    R, p = geometry_poses(replace(world, q0=sim.q))
-    triangles, colours = [], []
-    bodies = sorted({int(k) for k in geoms.body if k != WORLD})
-    for g in range(len(p)):
-        if world.geometry_links[g] in hidden:
-            continue
-        mesh = shape_triangles(geoms, g)
-        triangles.append(mesh @ R[g].T + p[g])
-        body = int(geoms.body[g])
-        colour = STILL if body == WORLD else PALETTE[bodies.index(body) % len(PALETTE)]
-        colours.append(np.tile(colour, (len(mesh), 1)))
-    ground = sim.scene.ground
-    lowest = min(mesh[..., 2].min() for mesh in triangles if len(mesh))
-    floor = ground.height if ground is not None else lowest - 0.002
-    return render(np.concatenate(triangles), np.concatenate(colours), camera, floor)
+    """Picture of a simulation as it is now, as the web view draws it; where it has no ground there is one below all."""
+    drawing = scene_drawing(sim.scene, sim.world)
+    drawing = drawing._replace(visuals=[part for part in drawing.visuals if part.link not in hidden])
+    poses = {part.link: sim.link_pose(part.link) for part in (*drawing.visuals, *drawing.planes)}
+    if not drawing.planes:
+        placed = [part.vertices @ quat_to_matrix(poses[part.link][1])[2] + poses[part.link][0][2]
+                  for part in drawing.visuals]  # fmt: skip
+        lowest = min(heights.min() for heights in placed) - 0.002
+        drawing = drawing._replace(planes=[Plane("world", np.eye(3), np.array((0.0, 0.0, lowest)))])
+        poses["world"] = np.zeros(3), np.array((0.0, 0.0, 0.0, 1.0))
+    return picture(drawing, poses, camera)
 
 
-def run(name, picture):
-    """Numbers of one scene; ``picture`` is a file to write, or None."""
+def run(name, file):
+    """Numbers of one scene; ``file`` is that of its picture, or None."""
     seconds, when, eye, target = SCENES[name]
     sim = mb.Simulator(CONFIG / f"{name}.yaml")
-    if picture is not None and when == 0.0:
-        save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
+    if file is not None and when == 0.0:
+        save(file, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
     residual, contacts, solvers, spent = 0.0, 0, Counter(), 0.0
     for k in range(round(seconds / sim.time_step)):
         start = time.process_time()
@@ -88,17 +77,17 @@ def run(name, picture):
         residual = max(residual, certificate.complementarity_gap, certificate.infeasibility)
         contacts = max(contacts, certificate.contacts)
         solvers[certificate.solver] += 1
-        if picture is not None and when > 0.0 and k + 1 == round(when / sim.time_step):
-            save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
+        if file is not None and when > 0.0 and k + 1 == round(when / sim.time_step):
+            save(file, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
     return sim, residual, contacts, solvers, spent
 
 
-def save(path, picture):
+def save(path, rows):
     """Write a picture as PNG."""
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.fromarray(rows).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main():
@@ -110,8 +99,8 @@ def main():
     print("| scene | bodies | contacts | simulated [s] | worst residual | CPU ms a step | what ended the steps |")
     print("|---|---|---|---|---|---|---|")
     for name in arguments.only or SCENES:
-        picture = None if arguments.pictures is None else arguments.pictures / f"{name}.png"
-        sim, residual, contacts, solvers, spent = run(name, picture)
+        file = None if arguments.pictures is None else arguments.pictures / f"{name}.png"
+        sim, residual, contacts, solvers, spent = run(name, file)
         steps = sum(solvers.values())
         ends = ", ".join(f"{solver} {count}" for solver, count in solvers.most_common())
         print(f"| {name} | {len(sim.world.tree.parent)} | {contacts} | {sim.time:g} | {residual:.0e} | "

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The change of the wheel as an animation and as stills: docs/pictures/wheel.gif and docs/pictures/wheel_stills.png.
+"""The change of the wheel as stills: docs/pictures/wheel_stills.png; `mb-contact render` films it (docs/gallery.md).
 
     python benchmarks/wheel_pictures.py --out docs/pictures [--nut]
 
@@ -26,14 +26,13 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 import mb_contact as mb  # noqa: E402
 from mb_contact.viewer.drawing import scene_drawing  # noqa: E402
-from mb_contact.viewer.film import Pictures, write_film  # noqa: E402
+from mb_contact.viewer.film import Pictures  # noqa: E402
 from mb_contact.viewer.render import Camera  # noqa: E402
 from mb_contact.viewer.snapshot import snapshot_of  # noqa: E402
 
 EVERY = 0.3  #: simulated seconds between two frames
-PLAYED = 0.12  #: seconds that each is shown
 STILLS = ("grip", "pull", "carry", "release", "carry back", "leave")  #: phases at whose end a still is taken
-EYE, TARGET = (-0.95, 1.75, 1.75), (0.42, 0.0, 0.68)
+EYE, TARGET = (2.0, 1.7, 1.65), (0.4, 0.06, 0.72)
 NUT_STILLS = ("reach", "turn off", "withdraw")  #: the same of the nut
 NUT_EYE, NUT_TARGET = (0.22, -0.62, 1.16), (0.56, -0.04, 0.85)
 
@@ -64,24 +63,20 @@ def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, help="folder; without it nothing is written")
-    parser.add_argument("--width", type=int, default=800)
+    parser.add_argument("--width", type=int, default=400)
     parser.add_argument("--seconds", type=float, help="simulated seconds; without it the whole task")
     parser.add_argument("--nut", action="store_true", help="a nut that is turned off")
     options = options_of(parser, seconds=0.3, width=120)
     frames, drawing, fixed = frames_of(options.seconds, options.nut)
-    eye, target, angle = (NUT_EYE, NUT_TARGET, 0.55) if options.nut else (EYE, TARGET, 0.62)
+    eye, target, angle = (NUT_EYE, NUT_TARGET, 0.55) if options.nut else (EYE, TARGET, 0.6)
     camera = Camera(eye, target, angle, options.width, options.width * 3 // 4)
-    if options.nut:  # only those that are shown
-        frames = list({phase: (phase, snapshot) for phase, snapshot in frames}.values())
+    frames = list({phase: (phase, snapshot) for phase, snapshot in frames}.values())  # the last ones
     drawer = Pictures(drawing, fixed, camera)
     pictures = [drawer.frame(snapshot) for _, snapshot in frames]
     print(f"{len(pictures)} frames of {frames[-1][1].time:.2f} simulated seconds")
-    if options.out is not None and options.nut:
-        write_stills(options.out / "wheel_nut.png", frames, pictures, NUT_STILLS)
-    elif options.out is not None:
-        write_film(options.out / "wheel.gif", pictures, PLAYED)
-        print(f"wheel.gif: {(options.out / 'wheel.gif').stat().st_size / 1e6:.2f} MB")
-        write_stills(options.out / "wheel_stills.png", frames, pictures, STILLS)
+    if options.out is not None:
+        name, phases = ("wheel_nut.png", NUT_STILLS) if options.nut else ("wheel_stills.png", STILLS)
+        write_stills(options.out / name, frames, pictures, phases)
     return 0
 
 

@@ -16,12 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.core.rays.cast import cast, meet_triangles, shade, turn_tiles
+from mb_contact.core.rays.cast import cast, meet_triangles, turn_tiles
+from mb_contact.core.rays.light import GROUND, LAMP
+from mb_contact.core.rays.shade import aim, shade
 from mb_contact.errors import CollisionError
+from mb_contact.model.shapes.normals import corner_normals
 from mb_contact.types import SHAPE_PLANE, WORLD
 
-AMBIENT = 0.35  #: share of a colour that is seen of a surface along the ray; a lamp at the camera adds the rest
-SKY = (0.75, 0.84, 0.92)  #: colour of a ray that meets nothing
+AWAY, WIDE = 200.0, 6.0  #: distance and radius of the lamp, of half the scene
+BIAS = 3e-4  #: of half the scene: what is as near to a surface throws no shadow on it
 CHUNK = 128  #: tiles that are handed to Embree at a time, so that they stay in the processor's cache
 TILE = 16  #: rows and columns of a tile of rays; rings that are fewer have longer tiles
 INSTALL = "rays meet meshes through Embree: pip install mb_contact[cameras]"
@@ -76,6 +79,8 @@ class RayScene:
     world : World
     visuals : sequence of Visual
         What can be seen, in the frames of links.
+    coloured : bool
+        Whether :meth:`look` will be asked for.
 
     Raises
     ------
@@ -83,7 +88,7 @@ class RayScene:
         There are meshes and Embree is not installed.
     """
 
-    def __init__(self, world: Any, visuals: Sequence[Any]) -> None:
+    def __init__(self, world: Any, visuals: Sequence[Any], coloured: bool = True) -> None:
         shapes: list[Any] = []
         meshes: dict[str, list[Any]] = {}
         for visual in visuals:
@@ -91,7 +96,7 @@ class RayScene:
                 shapes.append(visual)
             elif len(visual.triangles):
                 meshes.setdefault(visual.link, []).append(visual)
-        self._meshes = [_Mesh(parts) for parts in meshes.values()]
+        self._meshes = [_Mesh(parts, coloured) for parts in meshes.values()]
         self._kind = np.array([v.shape.kind for v in shapes], dtype=np.int64)
         self._size = np.array([v.shape.size for v in shapes], dtype=np.float64).reshape(-1, 3)
         links = [*(v.link for v in shapes), *meshes]
@@ -101,17 +106,16 @@ class RayScene:
         self._R = np.array([frame.R @ R for frame, (R, _) in zip(frames, poses)]).reshape(-1, 3, 3)
         self._p = np.array([frame.p + frame.R @ p for frame, (_, p) in zip(frames, poses)]).reshape(-1, 3)
         self._radius = np.array([_radius(v) for v in shapes] + [mesh.radius for mesh in self._meshes])
-        table = [np.array([v.colour[:3] for v in shapes]).reshape(-1, 3), *(mesh.colours for mesh in self._meshes)]
+        seen = [GROUND if v.shape.kind == SHAPE_PLANE else v.colour[:3] for v in shapes]
+        table = [np.array(seen).reshape(-1, 3), *(mesh.colours for mesh in self._meshes)]
         counts = [len(colours) for colours in table]
         self._first = np.cumsum(counts)  # number of each mesh's first triangle, behind the shapes
-        self._colours = 255.0 * np.concatenate([*table, [SKY]])
-        self._normals = np.concatenate([np.zeros((len(shapes), 3)), *(mesh.normals for mesh in self._meshes)])
+        self._colours = np.concatenate(table)
+        self._triangles = np.concatenate([np.zeros((0, 6, 3)), *(mesh.triangles for mesh in self._meshes)])
         self._solid = np.repeat(np.arange(len(shapes) - 1, len(links)), counts)
         self._solid[: len(shapes)] = np.arange(len(shapes))
 
-    def cast(
-        self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str | None, colour: bool
-    ) -> tuple[Floats, npt.NDArray[np.uint8] | None]:
+    def cast(self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str | None) -> Floats:
         """First hits of rays.
 
         Parameters
@@ -123,31 +127,67 @@ class RayScene:
             Axes of the rays' frame, and the origin of all rays, in the world [m].
         hidden : str or None
             Link that the rays pass through.
-        colour : bool
-            Whether colours are wanted too.
 
         Returns
         -------
-        t : ndarray (rows, columns)
+        ndarray (rows, columns)
             The point is t times the direction from the origin on; inf where nothing was met.
-        colours : ndarray (rows, columns, 3) of bytes, or None
-            Red, green, blue.
+        """
+        t, _ = self._meet(rays, self._seen_from(R, p, pose, hidden))
+        return t.ravel()[rays.place]
+
+    def look(
+        self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str | None,
+        place: tuple[float, float] = (0.0, 0.0),
+    ) -> tuple[Floats, Floats]:  # fmt: skip
+        """As :meth:`cast`, and the colours (rows, columns, 3) of what is met, from 0 to 1.
+
+        ``place`` is that on the lamp, a disc of radius 1, from which shadows are thrown; ``hidden`` throws one too.
         """
         seen = self._seen_from(R, p, pose, hidden)
-        t, who = np.full(rays.length.shape, np.inf), np.full(rays.length.shape, -1, dtype=np.int64)
+        t, who = self._meet(rays, seen)
+        colours = np.empty((*t.shape, 3), dtype=np.float32)
+        tables = self._kind, self._size, seen.turn, seen.origin, self._triangles, self._solid, self._colours
+        reached = self._reached(rays, t, R, p, pose, place)
+        shade(*tables, seen.R, np.ascontiguousarray(pose[0]), rays.rays, t, who, reached, colours)
+        picture = colours.reshape(-1, 3)[rays.place]
+        self._paint(rays, seen, t, who, picture)
+        return t.ravel()[rays.place], picture
+
+    def _meet(self, rays, seen, start=np.inf):
+        """What the rays of tiles meet before ``start``: t (c, r), and its number, -1 where nothing."""
+        t, who = np.full(rays.length.shape, start), np.full(rays.length.shape, -1, dtype=np.int64)
         shapes = len(self._kind)
-        arrays = self._kind, self._size, seen.turn, seen.origin
-        order = seen.order[seen.order < shapes]
-        cast(*arrays, seen.towards, seen.width, seen.near, order, rays.rays, rays.axis, rays.spread, t, who)
+        arrays = self._kind, self._size, seen.turn, seen.origin, seen.towards, seen.width, seen.near
+        cast(*arrays, seen.order[seen.order < shapes], rays.rays, rays.axis, rays.spread, t, who)
         for s in seen.order[seen.order >= shapes]:
             self._cast_mesh(rays, seen, s, t, who)
-        picture = None
-        if colour:
-            picture = np.empty((*rays.place.shape, 3), dtype=np.uint8)
-            tables = self._normals, self._solid, self._colours
-            shade(*arrays, *tables, rays.rays, t, who, rays.place, AMBIENT, picture)
-            self._paint(rays, seen, t, who, picture)
-        return t.ravel()[rays.place], picture
+        return t, who
+
+    def _reached(self, rays, t, R, p, pose, place):
+        """Part of the lamp that is seen from what rays have met: 1, or 0 in the shade.
+
+        Rays go from one place of the lamp to all of them, past half-spaces, in which the lamp may be.
+        """
+        there = self._seen_from(R, p, (np.eye(3), np.zeros(3)), None)
+        solid = np.isfinite(self._radius)
+        if not solid.any():
+            return np.ones(t.shape)
+        centres, radius = -np.einsum("sij,sj->si", there.R[solid], there.origin[solid]), self._radius[solid, None]
+        low, high = (centres - radius).min(axis=0), (centres + radius).max(axis=0)
+        half = 0.5 * float(np.linalg.norm(high - low))
+        towards = np.array(LAMP)
+        right = np.array((-LAMP[1], LAMP[0], 0.0)) / np.hypot(LAMP[0], LAMP[1])
+        offset = AWAY * towards + WIDE * (place[0] * right + place[1] * np.cross(towards, right))
+        lamp = 0.5 * (low + high) + half * offset
+        out, length = np.empty_like(rays.rays), np.empty_like(rays.length)
+        axis, spread = np.empty_like(rays.axis), np.empty_like(rays.spread)
+        axes, eye = np.ascontiguousarray(pose[0]), np.ascontiguousarray(pose[1])[None]
+        aim(rays.rays, t, axes, eye, lamp[None], out, length, axis, spread)
+        seen = self._seen_from(R, p, (np.eye(3), lamp), None)
+        seen = seen._replace(order=seen.order[solid[seen.order]])
+        _, who = self._meet(Tiles(out, length, axis, spread, rays.place), seen, 1.0 - BIAS / AWAY)
+        return np.where(who < 0, 1.0, 0.0)
 
     def _paint(self, rays, seen, t, who, picture):
         """Pictures on triangles, which were shaded white."""
@@ -160,8 +200,8 @@ class RayScene:
                 place, solid = rays.place[on], len(self._kind) + k
                 way = rays.rays.reshape(-1, 3)[place] @ seen.turn[solid].T * t.ravel()[place][:, None]
                 points, of = seen.origin[solid] + way, row[on]
-                colours = texture.on(of, points, mesh.corners[first + of])
-                picture[on] = np.round(picture[on] * colours).astype(np.uint8)
+                colours = texture.on(of, points, mesh.triangles[first + of, :3])
+                picture[on] *= colours
 
     def _seen_from(self, R, p, pose, hidden):
         axes, origin = pose
@@ -180,7 +220,8 @@ class RayScene:
         near = distance - self._radius
         order = np.argsort(near, kind="stable")
         order = order[self._links[order] != hidden]
-        return _Seen(turn, -np.einsum("sij,si->sj", R_solid, away), towards, width, near, order)
+        there = -np.einsum("sij,si->sj", R_solid, away)
+        return _Seen(np.ascontiguousarray(R_solid), turn, there, towards, width, near, order)
 
     def _cast_mesh(self, rays, seen, s, t, who):
         """Triangles of solid s, where they are nearer than ``t``."""
@@ -205,6 +246,7 @@ class RayScene:
 class _Seen(NamedTuple):
     """Where all solids are, as ``core.rays.cast`` wants it."""
 
+    R: Floats
     turn: Floats
     origin: Floats
     towards: Floats
@@ -223,7 +265,7 @@ def _radius(visual):
 class _Mesh:
     """All triangles of a link about the middle of their bounding box, where single precision is finest."""
 
-    def __init__(self, parts):
+    def __init__(self, parts, coloured):
         corners = np.concatenate([v.vertices[v.triangles] for v in parts])
         counts = [len(v.triangles) for v in parts]
         paint = [v.colour[:3] if v.texture is None else (1.0, 1.0, 1.0) for v in parts]
@@ -232,12 +274,13 @@ class _Mesh:
         self.textures = [(first, v.texture) for first, v in zip(firsts, parts) if v.texture is not None]
         self.middle = 0.5 * (corners.min(axis=(0, 1)) + corners.max(axis=(0, 1)))
         corners -= self.middle
-        self.corners = corners if self.textures else None
         self.radius = 1.001 * float(np.linalg.norm(corners, axis=2).max())
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         self.normals = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
         self.offset = np.einsum("ij,ij->i", self.normals, corners[:, 0])
-        self.embree, self._triangles = _embree(corners)  # Embree does not keep the triangles itself
+        shown = [corners, corner_normals(corners)] if coloured else [np.zeros((0, 3, 3))] * 2
+        self.triangles = np.concatenate(shown, axis=1)
+        self.embree, self._kept = _embree(corners)  # Embree does not keep the triangles itself
 
 
 def _embree(corners: Floats) -> tuple[Any, Any]:

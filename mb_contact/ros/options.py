@@ -153,7 +153,7 @@ class NodeOptions:
         example="[mass, gravity.box]",
     )
     marker_scale: float = option(
-        0.0, "length of a force arrow in contact_markers; 0: as the scene's size lets one see it", unit="m/N",
+        0.0, "length of a force arrow in contact_markers; 0: that of the web view", unit="m/N",
         live=True, low=0.0, high=1e3, example="0.01",
     )
     marker_cones: bool = option(False, "draw friction cones in contact_markers", live=True)

@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 import yaml
 
+from mb_contact.core.rays.light import HORIZON, ZENITH
 from mb_contact.ros.names import description_topics, sanitise
-from mb_contact.ros.outputs.contact_markers import LONGEST, THICK
 from mb_contact.ros.outputs.sensors import TOPICS, topic_name
-from mb_contact.ros.outputs.sizes import scene_box
+from mb_contact.ros.outputs.sizes import scene_box, scene_size
 from mb_contact.ros.qos import LATCHED, STATE, QoS
+from mb_contact.simulation.arrows import POINT, SHAFT, ArrowScale, typical_weight
 
 WINDOW, PANEL = (1500, 960), 340  #: window, width of the panels (the least that Displays takes) [pixels]
 FRAME, MOST = 90, 0xFFFFFF  #: height of menu, tools and status line; Qt's greatest size [pixels]
+SKY = "; ".join(str(round(127.5 * (a + b))) for a, b in zip(HORIZON, ZENITH))  #: of one colour, the mean of the view's
+LINES = "110; 116; 116"  #: of the ground
 NAMED = 4  #: of as many objects at most axes and names are shown; those of more hide each other
-FEW_NEWTONS = 10.0  #: length of a wrench's arrow where nothing is free to move, whose weight would be the measure
 TOOLS = ("MoveCamera", "Select", "FocusCamera", "Measure")
 
 
@@ -34,11 +36,11 @@ def configuration(scene: Any, world: Any, frame_prefix: str = "", world_frame: s
     and coloured clouds can be switched on.
     """
     low, high = scene_box(world)
-    size = float(np.linalg.norm(high - low))
+    size = scene_size(world)
     floor = float(low[2]) if scene.ground is None else scene.ground.height
     cell = 10.0 ** np.floor(np.log10(size)) / 4.0
     displays = [
-        _display("Grid", "Ground", {"Cell Size": float(cell), "Plane Cell Count": 40, "Alpha": 0.4,
+        _display("Grid", "Ground", {"Cell Size": float(cell), "Plane Cell Count": 40, "Alpha": 0.4, "Color": LINES,
                                     "Offset": {"X": 0.0, "Y": 0.0, "Z": floor}, "Reference Frame": world_frame}),
         *_robots(world, frame_prefix),
         _display("MarkerArray", "Objects", _topic("object_markers", STATE)),  # they come again every second
@@ -52,7 +54,7 @@ def configuration(scene: Any, world: Any, frame_prefix: str = "", world_frame: s
         "Visualization Manager": {
             "Class": "",
             "Displays": displays,
-            "Global Options": {"Background Color": "48; 48; 48", "Fixed Frame": world_frame, "Frame Rate": 30},
+            "Global Options": {"Background Color": SKY, "Fixed Frame": world_frame, "Frame Rate": 30},
             "Tools": [{"Class": f"rviz_default_plugins/{tool}"} for tool in TOOLS],
             "Views": {"Current": _view(0.5 * (low + high), size, world_frame)},
         },
@@ -119,10 +121,8 @@ def _robots(world, frame_prefix):
 
 def _wrenches(scene, world, size):
     """Off to begin with: contact_markers show the same forces one by one."""
-    weights = [float(world.tree.mass[body]) for body in world.objects.values()]
-    newtons = max(weights, default=0.0) * float(np.linalg.norm(world.gravity)) or FEW_NEWTONS
-    scale = LONGEST * size / newtons
-    arrows = {"Force Arrow Scale": scale, "Torque Arrow Scale": 10.0 * scale, "Arrow Width": THICK * size}
+    scale = ArrowScale(size, typical_weight(world)).scale
+    arrows = {"Force Arrow Scale": scale, "Torque Arrow Scale": 10.0 * scale, "Arrow Width": SHAFT * POINT * size}
     topics = [(link, f"contact_wrenches/{sanitise(link)}") for link in scene.contact_wrench_links]
     told = _told(scene, "geometry_msgs/msg/WrenchStamped")
     topics += [(sensor.name, topic_name(sensor, kind)) for sensor, kind in told]
@@ -144,7 +144,7 @@ def _sensors(scene, size):
         on = sensor.kind == "camera" and (kind.NAME == "/image" or not _coloured(sensor))
         values = {**_topic(topic_name(sensor, kind), kind.QOS), "Normalize Range": True}
         found.append(_display("Image", f"{sensor.name} {kind.NAME.strip('/')}", values, on))
-    points = {"Style": "Flat Squares", "Size (m)": 0.5 * THICK * size, "Color Transformer": "FlatColor"}
+    points = {"Style": "Flat Squares", "Size (m)": 0.4 * POINT * size, "Color Transformer": "FlatColor"}
     for display, colour in (("LaserScan", "255; 80; 60"), ("PointCloud2", "90; 200; 255")):
         for sensor, kind in _told(scene, f"sensor_msgs/msg/{display}"):
             values = {**_topic(topic_name(sensor, kind), kind.QOS), **points, "Color": colour}

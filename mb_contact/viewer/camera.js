@@ -37,9 +37,26 @@
     if (controls.maxPolarAngle !== most) controls.maxPolarAngle = most;
     if (controls.polarAngle > most + 1e-3) controls.rotatePolarTo(most, false);
   };
+  // Shadows take most of the time of a browser without a graphics card: one that draws slowly turns them off.
+  const SLOW = 15, SECONDS = 4;  // frames a second, and how long they are counted
+  let counted = 0, since = 0, turned = false;
+  const watch = () => {
+    const now = performance.now() / 1000;
+    if (document.hidden || now - since > 3 * SECONDS) [counted, since] = [0, now];
+    counted += 1;
+    if (turned || now - since < SECONDS) return;
+    const label = [...document.querySelectorAll("label")].find((e) => e.innerText.trim() === "shadows");
+    const box = label && document.getElementById(label.htmlFor);
+    if (counted / (now - since) < SLOW && box && box.checked) {
+      box.click();
+      turned = true;
+    }
+    [counted, since] = [0, now];
+  };
   let current = null, wait = 0;
   const tick = () => {
     requestAnimationFrame(tick);
+    watch();
     if (!current && wait-- <= 0) {
       current = find();
       wait = 30;

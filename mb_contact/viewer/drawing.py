@@ -18,6 +18,8 @@ from mb_contact.model.shapes.looks import Texture
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
 from mb_contact.model.shapes.visuals import PALETTE, STILL, read_visuals, scene_visuals, shape_visuals
 from mb_contact.model.world import World
+from mb_contact.ros.outputs.sizes import scene_size
+from mb_contact.simulation.arrows import typical_weight
 from mb_contact.types import SHAPE_PLANE, WORLD
 
 FIELD_ROWS = 256  #: and columns of a drawn height field at most
@@ -57,6 +59,7 @@ class Drawing(NamedTuple):
     objects: dict = {}  #: links of the scene's objects to the names of their shapes
     frames: dict = {}  #: links without a shape to one that is drawn and moves with them, and their pose in it
     floor: float | None = None  #: height of the ground [m]
+    size: float = 0.0  #: of the scene, by which arrows and axes are measured [m]; 0: as far as what moves reaches
 
 
 def scene_drawing(scene: Scene, world: World) -> Drawing:
@@ -67,14 +70,15 @@ def scene_drawing(scene: Scene, world: World) -> Drawing:
     visuals += [part for part in collisions if part.link not in seen]
     drawn = list(dict.fromkeys(part.link for part in (*visuals, *collisions, *planes)))
     moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
-    weights = np.linalg.norm(world.gravity) * world.tree.mass[list(world.objects.values())]
-    weight = float(np.median(weights)) if len(weights) else 0.0
     of_robots = {link for model in world.robot_models for link in model.link_names}
     objects = {link: {world.geometry_names[g] for g in rows} for link, rows in world.link_geometries.items()
                if link not in of_robots}  # fmt: skip
     floor = None if scene.ground is None else float(scene.ground.height)
     carried = _carried(world, drawn)
-    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects, carried, floor)
+    weight, size = typical_weight(world), scene_size(world)
+    return Drawing(
+        visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects, carried, floor, size
+    )
 
 
 def _carried(world, drawn):

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.shapes.shape_meshes import turned
+from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
-from mb_contact.viewer.graph import COLOURS, CUT, POINT, ArrowScale
 from mb_contact.viewer.render import Camera, picture
 from mb_contact.viewer.snapshot import ContactPoints, Snapshot
 from mb_contact.viewer.view import extent
@@ -45,7 +45,7 @@ class Pictures:
 
     def __init__(self, drawing: Drawing, fixed: Mapping[str, Any], camera: Camera, forces: bool = True) -> None:
         self._drawing, self._fixed, self._camera, self._forces = drawing, fixed, camera, forces
-        self._size = extent(drawing, dict(fixed))[1]
+        self._size = drawing.size or extent(drawing, dict(fixed))[1]
         self._arrows = ArrowScale(self._size, drawing.weight)
 
     def frame(self, snapshot: Snapshot) -> NDArray[np.uint8]:
@@ -54,7 +54,7 @@ class Pictures:
         self._arrows.see(snapshot.contacts.forces)
         arrows = arrow_parts(snapshot.contacts, self._arrows.scale, self._size) if self._forces else []
         poses = {"world": HERE, **self._fixed, **snapshot.poses}
-        return picture(self._drawing._replace(visuals=[*self._drawing.visuals, *arrows]), poses, self._camera)
+        return picture(self._drawing, poses, self._camera, arrows)
 
 
 def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part]:
@@ -67,8 +67,8 @@ def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part
         z = force / np.linalg.norm(force)
         x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
         x /= np.linalg.norm(x)
-        neck = max(length - 2.0 * thick, 0.3 * length)
-        radii = thick * np.array([0.0, 0.3, 0.3, 0.75, 0.0])
+        neck = max(length - HEAD * thick, 0.3 * length)
+        radii = 0.5 * thick * np.array([0.0, SHAFT, SHAFT, HEAD, 0.0])
         vertices, triangles = turned(radii, np.array([0.0, 0.0, neck, neck, length]))
         colour = tuple(c / 255.0 for c in COLOURS[state])
         parts.append(Part("world", vertices @ np.stack([x, np.cross(z, x), z]) + point, triangles, colour))
@@ -121,7 +121,7 @@ def _write_by_pillow(path, pictures, seconds):
         images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
         how["optimize"] = True
     else:
-        how |= {"quality": 75, "method": 4}
+        how |= {"quality": 88, "method": 4}
     images[0].save(path, append_images=images[1:], **how)
 
 

@@ -3,7 +3,6 @@
 
 """The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,21 +11,17 @@ import numpy.typing as npt
 
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.normals import creased, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 SLASH = "\u2215"  #: what stands for a slash in the names of nodes
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
-LONGEST = 0.25  #: of the scene's size: no arrow of the last second is longer, but for blows
-FRAMES, CALM = 30, 90  #: that the scale of arrows looks back at, to make them shorter and longer again
 COLLISION = (255, 120, 30)  #: colour of collision shapes
-COLOURS = {"stick": (25, 204, 51), "slip": (255, 128, 0), "separate": (153, 153, 153)}  #: by a contact's state
-POINT = 0.012  #: diameter of a contact point, of the scene's size
 AXES = 0.12  #: length of the axes of a link, of the scene's size
 NORMAL = 0.05  #: length of a drawn normal [m]
 SIDES = 16  #: of a drawn friction cone
-CUT = 0.6  #: of the scene's size: where an arrow is cut off, which a blow's may be
 
 
 class SceneGraph:
@@ -178,8 +173,8 @@ class ContactLayer:
             "/contacts/normals", none, np.zeros((1, 2, 3), np.uint8), thickness=0.2 * point, visible=False
         )
         self.forces = scene.add_arrows(
-            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.25 * point,
-            head_radius=0.6 * point, head_length=1.2 * point, visible=False,
+            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.5 * SHAFT * point,
+            head_radius=0.5 * HEAD * point, head_length=HEAD * point, visible=False,
         )  # fmt: skip
         self.cones: Any = None
         self._last: ContactPoints | None = None
@@ -227,50 +222,6 @@ class ContactLayer:
         self.cones = self._server.scene.add_mesh_simple(  # again: the number of triangles changes
             "/contacts/cones", vertices, triangles, color=COLOURS["slip"], opacity=0.3, side="double", cast_shadow=False
         )
-
-
-class ArrowScale:
-    """How long force arrows are: the largest force of the last second at most a part of the scene's size.
-
-    The scale is 1, 2 or 5 times a power of ten, so that it stays while forces vary a little; a blow of a few frames
-    does not change it.
-
-    Parameters
-    ----------
-    size : float
-        Of the scene [m].
-    weight : float
-        Of a typical object, the force before any is seen [N]; 0: a newton.
-    """
-
-    def __init__(self, size: float, weight: float = 0.0) -> None:
-        self._length = LONGEST * size
-        self._largest: deque[float] = deque(maxlen=CALM)
-        self.scale = self._rounded(2.0 * (weight or 1.0))  #: [m/N]
-
-    def _rounded(self, force):
-        """The largest scale of the series at which a force [N] has its length at most."""
-        exact = self._length / force
-        decade = 10.0 ** np.floor(np.log10(exact))
-        return float(decade * max(step for step in (1.0, 2.0, 5.0) if step * decade <= exact * (1.0 + 1e-9)))
-
-    def settle(self, forces: Floats) -> None:
-        """Take the forces of a frame as those that there have been all the time, where none were seen before."""
-        for _ in range(0 if self._largest else CALM):
-            self.see(forces)
-
-    def see(self, forces: Floats) -> None:
-        """Take the forces of a frame (c, 3) [N] into account."""
-        largest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
-        if largest <= 0.0:
-            return
-        self._largest.append(largest)
-        lately = list(self._largest)
-        usual, highest = float(np.median(lately[-FRAMES:])), max(lately)
-        if len(lately) >= FRAMES // 3 and self._rounded(usual) < self.scale:
-            self.scale = self._rounded(usual)
-        elif len(lately) in (FRAMES, CALM) and self._rounded(highest) > self.scale:
-            self.scale = self._rounded(highest)
 
 
 def friction_cones(

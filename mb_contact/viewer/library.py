@@ -3,8 +3,10 @@
 
 """The one place that imports viser, which is an optional library."""
 
+import contextlib
 import logging
 import socket
+import sys
 from typing import Any
 
 from mb_contact.errors import InputError
@@ -38,7 +40,8 @@ def start_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     check_host(host)
     port = free_port(host, as_port(port))
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # browsers open connections that they drop
-    return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
+    with contextlib.redirect_stdout(sys.stderr):  # its banner is no output of whoever shows something
+        return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
 
 
 def free_port(host: str, port: int) -> int:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mb_contact.core.rays.light import GROUND, HORIZON, ZENITH
+
 PANEL = 330  #: width of the panel [pixels]
 MARKS = frozenset("&<>\"|*_`[]\\~#")  #: characters that mean something in markdown or HTML
 CAMERA = '<img hidden src="data:," onerror="{script}">'  #: runs a script: the page has no other way for one
@@ -28,7 +30,8 @@ class Look(NamedTuple):
     section: tuple[int, int, int]  #: and 1 m
 
 
-LIGHT = Look((142, 168, 196), (226, 233, 239), (196, 199, 198), (182, 185, 184), (158, 162, 162))
+_SEEN = ((round(255.0 * c) for c in colour) for colour in (ZENITH, HORIZON, GROUND))
+LIGHT = Look(*(tuple(colour) for colour in _SEEN), (182, 185, 184), (158, 162, 162))  # type: ignore[arg-type]
 DARK = Look((20, 24, 32), (58, 66, 78), (62, 66, 71), (74, 79, 84), (98, 104, 110))
 
 

@@ -119,6 +119,7 @@ def add_render_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", metavar="FILE", help="file to write (default: the scene's name, .png or .gif)")
     add("--duration", type=float, metavar="S", help="simulated seconds of the film (5), or until the picture (0)")
     add("--every", type=float, default=0.1, metavar="S", help="seconds between two pictures of a film (0.1)")
+    add("--speed", type=float, default=1.0, metavar="X", help="simulated seconds of a second of the film (1)")
     add("--width", type=int, default=800, metavar="N", help="of the picture [pixels]; it is three quarters high")
     add("--eye", type=float, nargs=3, metavar=("X", "Y", "Z"), help="where one looks from [m]")
     add("--target", type=float, nargs=3, metavar=("X", "Y", "Z"), help="and at what [m]")

@@ -134,7 +134,7 @@ class Page:
         """Show the gallery of the scenes above the page."""
         if self._gallery is not None:
             self._gallery.close()
-        self._gallery = Gallery(self.server, self.bar.choose)
+        self._gallery = Gallery(self.server, self.bar.choose_shipped)
 
     # --- files ----------------------------------------------------------------------------------
     def html(self, frames: Sequence[Snapshot] | None = None) -> str:

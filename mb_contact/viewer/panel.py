@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mb_contact.model.resources import find_resource
 from mb_contact.viewer.inspector import Inspector
 from mb_contact.viewer.joints import JointSliders, SensorPane
 from mb_contact.viewer.look import PANEL, plain
@@ -30,6 +31,7 @@ BUTTON = (
     'border:1px solid #ccc;border-radius:4px;background:none;color:inherit;cursor:pointer" onclick="{script}">'
     "record a video</button></div>"
 )
+SHIPPED = " (shipped)"  #: behind the name of a scene that somebody's own has too
 LAYERS = {"points": "contact points", "forces": "contact forces", "normals": "normals", "cones": "friction cones"}
 
 
@@ -52,8 +54,7 @@ class Bar:
         gui.main_panel.dock_right()
         gui.main_panel.set_width(PANEL)
         if title is not None:
-            shipped = shipped_scenes()
-            self._scenes = shipped if not title or title in shipped else {title: scene, **shipped}
+            self._scenes = _choices(title, scene)
             shown = (*self._scenes,) if title else (UNCHOSEN, *self._scenes)
             self.choice = gui.add_dropdown("scene", shown, initial_value=title or UNCHOSEN, order=-3.0)
             self.choice.on_update(lambda _: self.choose(self.choice.value))
@@ -61,6 +62,8 @@ class Bar:
         with gui.add_folder("Page and files", order=1e6, expand_by_default=False):
             self.dark = gui.add_checkbox("dark", False)
             self.dark.on_update(lambda _: page.dress())
+            self.shadows = gui.add_checkbox("shadows", True, hint="A browser that draws slowly turns them off, once.")
+            self.shadows.on_update(lambda _: page.server.scene.configure_default_lights(cast_shadow=self.shadows.value))
             self.below = gui.add_checkbox("look from below", False, hint="Else the camera is above what it looks at.")
             self.below.on_update(lambda _: page.limit())
             self.export = gui.add_button("save an HTML file", hint="Runs without a server: the frames that are kept.")
@@ -68,6 +71,10 @@ class Bar:
             script = Path(__file__).with_name("record.js").read_text(encoding="utf-8")
             self.record = gui.add_html(BUTTON.format(script=escape(script, quote=True)))
         self.camera = gui.add_html("")
+
+    def choose_shipped(self, name: str) -> None:
+        """Ask for the scene of this name that the package ships."""
+        self.choose(name + SHIPPED if name + SHIPPED in self._scenes else name)
 
     def choose(self, name: str) -> None:
         """Ask for the scene of this name, if there is one: a browser may send anything."""
@@ -83,6 +90,20 @@ class Bar:
         """Say which scene is shown."""
         if name in self._scenes:
             self.choice.value = name
+
+
+def _choices(title, scene):
+    """Names of scenes to their files: the one that is shown first, and those that the package ships.
+
+    A file of somebody's own that bears a shipped scene's name keeps it, and that one is marked.
+    """
+    shipped = shipped_scenes()
+    if not title:
+        return shipped
+    own = title not in shipped or (scene and find_resource(scene).resolve() != Path(shipped[title]).resolve())
+    if not own:
+        return shipped
+    return {title: scene, **{f"{name}{SHIPPED}" if name == title else name: path for name, path in shipped.items()}}
 
 
 class Panel:

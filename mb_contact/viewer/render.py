@@ -1,10 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of triangles: a depth buffer in NumPy, one lamp with shadows, no graphics card.
+"""Pictures of triangles: a depth buffer, the lamp of the scene's cameras with soft shadows, no graphics card.
 
-``render`` draws coloured triangles seen by a camera, ``picture`` a Drawing with its links at given poses;
-``shape_triangles`` makes triangles of a world's collision shapes.
+``render`` draws coloured triangles seen by a camera, ``picture`` a Drawing with its links at given poses.
 """
 
 from collections.abc import Sequence
@@ -14,24 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mb_contact.checks import Floats
+from mb_contact.core.rays.light import GROUND, LAMP
+from mb_contact.core.rays.shade import draw_triangles, paint
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.shapes.looks import Texture, weights
-from mb_contact.model.shapes.shape_meshes import shape_mesh
-from mb_contact.viewer.drawing import Drawing
-from mb_contact.viewer.look import LIGHT
-from mb_contact.viewer.normals import corner_normals, face_normals, part_normals
+from mb_contact.model.shapes.looks import Texture
+from mb_contact.model.shapes.normals import corner_normals
+from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.normals import part_normals
 from mb_contact.viewer.snapshot import Poses
 
-AMBIENT = 0.42  #: light in the shade
-LAMP = np.array([0.35, -0.55, 0.76])  #: direction to the lamp, a unit vector but for rounding
-SKY, ZENITH = np.array(LIGHT.horizon) / 255.0, np.array(LIGHT.zenith) / 255.0  #: at the horizon, and above
-FLOOR = tuple(c / 255.0 for c in LIGHT.ground)
-GLOSS = 0.16  #: of the lamp's highlight
 SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
-SOFT = (-3, -1, 0, 1, 3)  #: pixels of that to both sides over which the edge of a shadow is softened
+TAPS = 3 * np.array([(0, 0), *((i, j) for i in range(-2, 3) for j in range(-2, 3) if (i, j) != (0, 0))])
+TAPS[1:] = TAPS[1:][np.argsort(-np.abs(TAPS[1:]).sum(axis=1), kind="stable")]  # the middle, then corners first
+#: pixels of that around a place over which the edge of a shadow is softened
 FINE = 2  #: samples a pixel along each axis
-LARGE = 32  #: pixels from which a triangle is drawn alone
-CHUNK = 2_000_000  #: samples that are worked on at once
 
 
 @dataclass(frozen=True)
@@ -45,10 +40,13 @@ class Camera:
     height: int = 480
 
 
-def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]:
-    """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link."""
+def picture(drawing: Drawing, poses: Poses, camera: Camera, marks: Sequence[Part] = ()) -> NDArray[np.uint8]:
+    """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link.
+
+    ``marks`` are drawn too, and throw no shadows.
+    """
     triangles, colours, normals, textures = [], [], [], []
-    for part in drawing.visuals:
+    for part in (*drawing.visuals, *marks):
         p, quaternion = poses[part.link]
         R = quat_to_matrix(quaternion)
         triangles.append((part.vertices @ R.T + p)[part.triangles])
@@ -57,23 +55,22 @@ def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
         normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
-    corners, paint, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
-    return render(corners, paint, camera, heights[0] if heights else None, shade, textures)
+    corners, coats, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
+    last = sum(len(part.triangles) for part in marks)
+    return render(corners, coats, camera, heights[0] if heights else None, shade, last, textures)
 
 
 def render(
     triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None,
-    textures: Sequence[tuple[int, Texture]] = (),
+    marks: int = 0, textures: Sequence[tuple[int, Texture]] = (),
 ) -> NDArray[np.uint8]:
     """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None.
 
-    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given; ``textures`` are pictures
-    in place of colours, each with its first triangle.
+    ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given; the last
+    ``marks`` triangles throw no shadows; ``textures`` are pictures in place of colours, each with its first triangle.
     """
     triangles = np.asarray(triangles, dtype=np.float64)
-    colours = np.concatenate([np.asarray(colours, dtype=np.float64), [FLOOR]])  # the last one is the floor's
-    normals = corner_normals(triangles) if normals is None else normals
-    flat = np.concatenate([face_normals(triangles), [(0.0, 0.0, 1.0)]])
+    colours = np.concatenate([np.asarray(colours, dtype=np.float64), [GROUND]])  # the last one is the floor's
     width, height = FINE * camera.width, FINE * camera.height
     back, right, up = _axes(np.subtract(camera.eye, camera.target))
     seen = (triangles - np.array(camera.eye)) @ np.stack([right, up, -back], axis=1)
@@ -86,47 +83,20 @@ def render(
     rays = x[..., None] * right + y[..., None] * up - back
     if floor is not None:
         _put_floor(triangles, floor, np.array(camera.eye), rays, which, near)
-    rows, columns = np.nonzero(which >= 0)
-    hit = which[rows, columns]
-    points = np.array(camera.eye) + rays[rows, columns] / near[rows, columns][:, None]
-    sight = np.array(camera.eye) - points
-    far = np.linalg.norm(sight, axis=1, keepdims=True)
-    side = np.sign(np.einsum("ij,ij->i", flat[hit], sight))[:, None]
-    facing = side * _smooth(triangles, normals, hit, points)
-    lamp = LAMP / np.linalg.norm(LAMP)
-    shine = sight / far + lamp
-    shine = np.einsum("ij,ij->i", facing, shine) / np.linalg.norm(shine, axis=1)
-    lit = np.maximum(facing @ lamp, 0.0) * _lit(triangles, points + 2e-3 * side * flat[hit])
-    light = AMBIENT + 0.1 * facing[:, 2] + (0.98 - AMBIENT) * lit
-    gloss = GLOSS * (hit < len(triangles)) * (lit > 0.0) * np.maximum(shine, 0.0) ** 40 * lit
-    picture = _sky(rays)
-    colour = colours[hit]
+    pixels = np.flatnonzero(which >= 0)
+    hit, sights = which.ravel()[pixels], rays.reshape(-1, 3)
+    coats = colours[hit]
     for first, texture in textures:
         on = np.flatnonzero((hit >= first) & (hit < first + len(texture.corners)))
-        colour[on] = texture.on(hit[on] - first, points[on], triangles[hit[on]])
-    seen = np.clip(colour * light[:, None] + gloss[:, None], 0.0, 1.0)
-    centre, half = _middle(triangles)
-    mist = np.linalg.norm(points[:, :2] - centre, axis=1) / half  # the floor fades into the horizon
-    mist = (np.clip((mist - 0.25) / 0.75, 0.0, 1.0) ** 2 * (hit == len(triangles)))[:, None]
-    picture[rows, columns] = (1.0 - mist) * seen + mist * SKY
+        points = np.array(camera.eye) + sights[pixels[on]] / near.ravel()[pixels[on], None]
+        coats[on] = texture.on(hit[on] - first, points, triangles[hit[on]])
+    both = np.concatenate([triangles, corner_normals(triangles) if normals is None else normals], axis=1)
+    picture = np.empty_like(sights)
+    middle, eye = np.append(*_middle(triangles)), np.array([camera.eye])
+    shadows = _shadows(triangles[: len(triangles) - marks])
+    paint(pixels, hit, coats, both, near.ravel(), sights, eye, *shadows, TAPS, middle, picture)
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
-
-
-def _smooth(triangles, normals, hit, points):
-    """Normals at points on the triangles ``hit``, between those of the corners; the floor's is upwards."""
-    found = np.tile((0.0, 0.0, 1.0), (len(hit), 1))
-    on = np.flatnonzero(hit < len(triangles))
-    of = hit[on]
-    between = np.einsum("ij,ijk->ik", weights(points[on], triangles[of]), normals[of])
-    found[on] = between / np.maximum(np.linalg.norm(between, axis=1, keepdims=True), 1e-30)
-    return found
-
-
-def _sky(rays):
-    """Colours of the sky: the horizon's, and upwards more and more the zenith's."""
-    rise = np.clip(rays[..., 2] / np.linalg.norm(rays, axis=-1), 0.0, 1.0)[..., None]
-    return SKY + (ZENITH - SKY) * rise**0.8
 
 
 def _middle(triangles):
@@ -153,100 +123,22 @@ def _axes(back):
     return back, right, np.cross(back, right)
 
 
-def _lit(triangles, points):
-    """Whether the lamp reaches each point: 1, or 0 in the shade, softened at its edge."""
+def _shadows(triangles):
+    """What the lamp sees of triangles: a depth buffer, its axes, and where it begins, as ``paint`` wants them."""
     back, right, up = _axes(LAMP)
     frame = np.stack([right, up, back], axis=1)
-    seen, wanted = triangles @ frame, points @ frame
+    seen = triangles @ frame
     low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
     scale = (SHADOW_PIXELS - 2) / max((high - low).max(), 1e-9)
     low = low - 1.0 / scale  # one pixel of light around all that throws a shadow
     base = seen[..., 2].min() - 1.0
-    screen = (seen[..., :2] - low) * scale
-    _, near = _buffer(screen, seen[..., 2] - base, np.ones(len(seen), dtype=bool), SHADOW_PIXELS, SHADOW_PIXELS)
-    cell = np.floor((wanted[:, :2] - low) * scale).astype(np.int64)
-    lit, below = np.ones(len(points)), ((cell >= 0) & (cell < SHADOW_PIXELS)).all(axis=1)
-    column, row = cell[below].T
-    deep, reached = wanted[below, 2] - base + 8.0 / scale, np.zeros(len(column))
-    for dx in SOFT:
-        for dy in SOFT:
-            over = near[np.clip(row + dy, 0, SHADOW_PIXELS - 1), np.clip(column + dx, 0, SHADOW_PIXELS - 1)]
-            reached += (over <= deep) | (over == 0.0)
-    lit[below] = reached / len(SOFT) ** 2
-    return lit
+    screen, all_of_them = (seen[..., :2] - low) * scale, np.ones(len(seen), dtype=bool)
+    _, near = _buffer(screen, seen[..., 2] - base, all_of_them, SHADOW_PIXELS, SHADOW_PIXELS)
+    return near, frame, np.array([[*low, base, scale]])
 
 
 def _buffer(screen, nearness, wanted, width, height):
     """Nearest triangle of each pixel, or -1, and its nearness: larger is nearer, linear on the screen."""
-    which = np.full(height * width, -1, dtype=np.int64)
-    near = np.zeros(height * width)
-    low = np.maximum(np.floor(screen.min(axis=1)), 0.0)
-    high = np.minimum(np.ceil(screen.max(axis=1)), (width, height))
-    span = (high - low).max(axis=1)
-    wanted = wanted & (high > low).all(axis=1)
-    for row in np.flatnonzero(wanted & (span > LARGE)):
-        _draw_large(row, screen[row], nearness[row], low[row].astype(int), high[row].astype(int), which, near, width)
-    wanted &= span <= LARGE
-    size = 2
-    while wanted.any():
-        now = np.flatnonzero(wanted & (span <= size))
-        step = max(1, CHUNK // size**2)
-        for start in range(0, len(now), step):
-            _draw(now[start : start + step], screen, nearness, low, size, width, height, which, near)
-        wanted[now] = False
-        size *= 2
-    return which.reshape(height, width), near.reshape(height, width)
-
-
-def _draw_large(row, corners, nearness, low, high, which, near, width):
-    """One triangle, by the lines of its edges and the plane of its nearness over the pixels around it."""
-    a, b, c = corners
-    whole = (b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0]
-    if abs(whole) < 1e-12:
-        return
-    x, y = np.arange(low[0], high[0]) + 0.5, (np.arange(low[1], high[1]) + 0.5)[:, None]
-    u = ((c - b)[0] * (y - b[1]) - (c - b)[1] * (x - b[0])) / whole
-    v = ((a - c)[0] * (y - c[1]) - (a - c)[1] * (x - c[0])) / whole
-    w = 1.0 - u - v
-    z = u * nearness[0] + v * nearness[1] + w * nearness[2]
-    place = slice(low[1], high[1]), slice(low[0], high[0])
-    near, which = (array.reshape(-1, width)[place] for array in (near, which))
-    better = (np.minimum(np.minimum(u, v), w) >= 0.0) & (z > near)
-    near[better], which[better] = z[better], row
-
-
-def _draw(rows, screen, nearness, low, size, width, height, which, near):
-    """The triangles ``rows``, all within ``size`` pixels of their lower corners."""
-    a, b, c = (screen[rows, k][:, None] for k in range(3))
-    grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), axis=-1).reshape(1, -1, 2)
-    pixel = low[rows][:, None] + grid
-    p = pixel + 0.5
-
-    def area(u, v, w):
-        return (v[..., 0] - u[..., 0]) * (w[..., 1] - u[..., 1]) - (v[..., 1] - u[..., 1]) * (w[..., 0] - u[..., 0])
-
-    whole = area(a, b, c)
-    whole = np.where(np.abs(whole) < 1e-12, np.nan, whole)
-    with np.errstate(invalid="ignore"):
-        u, v = area(b, c, p) / whole, area(c, a, p) / whole
-        w = 1.0 - u - v
-        inside = (u >= 0.0) & (v >= 0.0) & (w >= 0.0) & (pixel[..., 0] < width) & (pixel[..., 1] < height)
-    z = nearness[rows]
-    z = u * z[:, 0, None] + v * z[:, 1, None] + w * z[:, 2, None]
-    t, k = np.nonzero(inside)
-    at = (pixel[t, k, 1] * width + pixel[t, k, 0]).astype(np.int64)
-    z = z[t, k]
-    order = np.argsort(z, kind="stable")  # the nearest is written last
-    at, z, t = at[order], z[order], rows[t[order]]
-    better = z > near[at]
-    near[at[better]] = z[better]
-    which[at[better]] = t[better]
-
-
-# --- shapes ---------------------------------------------------------------------------------------
-
-
-def shape_triangles(geoms, g):
-    """Triangles (t, 3, 3) of geometry g in its own frame; none of a plane."""
-    vertices, triangles = shape_mesh(geoms, g)
-    return vertices[triangles]
+    which, near = np.full((height, width), -1, dtype=np.int64), np.zeros((height, width))
+    draw_triangles(np.ascontiguousarray(screen), np.ascontiguousarray(nearness), wanted, which, near)
+    return which, near

@@ -36,6 +36,9 @@ def run_render(arguments: argparse.Namespace) -> int:
         raise InputError(f"--width is from 16 to 8192 pixels, --every from {SHORTEST:g} to {LONGEST:g} s")
     if arguments.duration is not None and not 0.0 <= arguments.duration < math.inf:
         raise InputError(f"--duration must be finite and not below zero, got {arguments.duration:g}")
+    shown = arguments.every / arguments.speed if 0.0 < arguments.speed < math.inf else 0.0
+    if film and not SHORTEST <= shown <= LONGEST:
+        raise InputError(f"--speed must leave {SHORTEST:g} to {LONGEST:g} s for a picture, got {arguments.speed:g}")
     if arguments.out is not None and Path(arguments.out).suffix not in KINDS:
         raise InputError(f"a picture or film ends in {', '.join(KINDS)}, got '{arguments.out}'")
     options = ViewOptions(scene=arguments.scene, efforts=arguments.efforts)
@@ -52,13 +55,14 @@ def run_render(arguments: argparse.Namespace) -> int:
     if not 0.0 < math.dist(eye, target) < math.inf:
         raise InputError(f"--eye and --target must be two places, got {tuple(eye)} and {tuple(target)}")
     camera = replace(camera, eye=tuple(eye), target=tuple(target))
-    pictures, path = [], Path(arguments.out or f"{title}{'.gif' if film else '.png'}")
+    pictures: list[Any] = []
+    path = Path(arguments.out or f"{title}{'.gif' if film else '.png'}")
     drawer = Pictures(drawing, fixed, camera, not arguments.no_forces)
     for k, frame in enumerate(frames):
         pictures.append(drawer.frame(frame))
         if film:
             print(f"\rmb-contact: picture {k + 1} of {len(frames)}", end="", file=sys.stderr, flush=True)
-    write_film(path, pictures, arguments.every)
+    write_film(path, pictures, shown)
     print(f"{path}: {width} x {camera.height}, {len(pictures)} pictures, {path.stat().st_size / 1e6:.2f} MB")
     return 0
 

@@ -46,8 +46,9 @@ class View:
         self.shown: Snapshot | None = None  #: what was drawn last
         middle, size = extent(drawing, poses)
         self.dragging = Dragging(server, source) if source.can_drag else None  # type: ignore[arg-type]
-        self.graph = SceneGraph(server, drawing, poses, None if self.dragging is None else self.dragging.attach, size)
-        self.layer = ContactLayer(server, size, drawing.weight)
+        attach, measure = None if self.dragging is None else self.dragging.attach, drawing.size or size
+        self.graph = SceneGraph(server, drawing, poses, attach, measure)
+        self.layer = ContactLayer(server, measure, drawing.weight)
         self.panel = Panel(self, source, title, poses)
         for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
             camera.look_at = middle

@@ -14,6 +14,7 @@ import mb_contact as mb
 from mb_contact.model.builtin.wheel import FILES
 from mb_contact.model.rotations import quat_to_matrix
 from paths import ROOT
+from scenes.mesh_bodies import mug
 from scenes.shipped_scenes import CONFIG, SCENES
 
 TOLERANCE = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
@@ -49,6 +50,23 @@ def test_a_scene_names_its_schema_and_says_what_it_shows(name):
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_the_pieces_of_the_wheel_are_those_of_their_program(file):
     assert (ROOT / "urdf" / file).read_text() == FILES[file](), "python -m mb_contact.model.builtin.wheel urdf"
+
+
+def test_mugs_hang_on_their_hooks():
+    """Each handle stays around its hook; the mesh is that of its function."""
+    lines = (CONFIG / "meshes" / "mug.obj").read_text().splitlines()
+    vertices = np.array([line.split()[1:] for line in lines if line.startswith("v ")], dtype=float)
+    np.testing.assert_allclose(vertices, np.unique(mug().reshape(-1, 3).round(5), axis=0), atol=1e-12)
+
+    def watch(sim, _):
+        if sim.step_count % 20 == 0:
+            for side, x in (("left", -0.21), ("middle", 0.0), ("right", 0.21)):
+                p, quaternion = sim.link_pose(f"{side}_mug")
+                hook = quat_to_matrix(quaternion).T @ ((x, 0.0, 0.24) - p)
+                assert np.hypot(hook[0] - 0.038, hook[2] - 0.047) < 0.0205  # of the handle's hole, 25 mm less 5
+
+    sim = simulate("mugs_on_hooks.yaml", 1.0, watch)
+    assert np.abs(sim.v).max() > 0.5  # they still swing
 
 
 def test_everything_stays_on_the_table_and_comes_to_rest():

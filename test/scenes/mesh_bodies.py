@@ -131,3 +131,14 @@ def threaded(inner, outer, turns, pitch, sides):
     count = len(parts)
     steps = [np.stack([a[:count + 1, 0], b[:count + 1, 0]], 1), np.stack([a[-count - 1:, -1], b[-count - 1:, -1]], 1)]
     return np.concatenate([sheet_of(grid) for grid in (a, b, *ends, *steps)])
+
+
+def mug(sides=40):
+    """The mug of config/meshes/mug.obj: 80 mm wide and 90 mm high, its walls 4 mm thick, with a handle of 10 mm."""
+    lip = [(0.038 + 0.002 * np.cos(a), 0.088 + 0.002 * np.sin(a)) for a in np.linspace(0.0, np.pi, 7)]
+    foot = [(0.034 + 0.006 * np.sin(a), 0.006 - 0.006 * np.cos(a)) for a in np.linspace(0.0, 0.5 * np.pi, 5)]
+    floor = [(0.030 + 0.006 * np.sin(a), 0.011 - 0.006 * np.cos(a)) for a in np.linspace(0.5 * np.pi, 0.0, 5)]
+    cup = revolved([(0.0, 0.0), *foot, *lip, *floor, (0.0, 0.005)], sides)
+    angle = np.linspace(-0.53 * np.pi, 0.53 * np.pi, 23)
+    arc = np.stack([0.038 + 0.030 * np.cos(angle), np.zeros(23), 0.047 + 0.030 * np.sin(angle)], axis=1)
+    return np.concatenate([cup, tube(arc, 0.005, 14)])[:, ::-1]

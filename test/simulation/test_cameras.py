@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.core.rays.light import AMBIENT, BRIGHTEST, GROUND, HORIZON, LAMP, UPWARDS
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
 from mb_contact.model.scene.sensors import Image, Scan, Sensor
+from mb_contact.model.shapes.shape_meshes import ball_profile, turned
 
 DOWN = (0.0, 0.5 * np.pi, 0.0)  #: a sensor that looks down, its top towards x
 EYE = Image(161, 121, 1.2, near=0.1, far=10.0)
@@ -133,8 +136,9 @@ def test_visuals_move_with_their_links_and_have_their_colours():
     sim = mb.Simulator(Scene(models=(SceneModel(TUBES),), gravity=(0.0, 0.0, 0.0), sensors=(eye, own)))
     ahead = sim.sensors.read("eye")
     assert ahead.depth[24, 32] == pytest.approx(2.9, abs=1e-12)
-    np.testing.assert_allclose(ahead.colour[24, 32], (230, 26, 26), atol=2)
-    assert tuple(ahead.colour[0, 0]) == (191, 214, 235)  # the sky
+    light = AMBIENT + UPWARDS + (BRIGHTEST - AMBIENT) * LAMP[2]  # of what faces upwards under the lamp
+    np.testing.assert_allclose(ahead.colour[24, 32], 255.0 * light * np.array([0.9, 0.1, 0.1]), atol=3)  # and gloss
+    np.testing.assert_allclose(ahead.colour[0, 0], 255.0 * np.array(HORIZON), atol=0.51)  # below it
     sim.set_joints(["turn"], positions=[0.5 * np.pi])
     assert np.isinf(sim.sensors.read("eye").depth[24, 32])
     assert np.isinf(sim.sensors.read("own").depth).all()  # its own link is not seen
@@ -157,6 +161,43 @@ def test_meshes_are_as_exact_as_their_triangles(tmp_path):
     assert both.sum() > 1000 and (np.isfinite(mesh.depth) != np.isfinite(box.depth)).sum() <= 2  # on its outline
     np.testing.assert_allclose(mesh.depth[both], box.depth[both], atol=1e-5)
     assert (np.abs(mesh.colour.astype(int) - box.colour).max(axis=2) > 1).sum() <= 4  # on its edges
+
+
+def test_shadows_fall_away_from_the_lamp():
+    """From above a plate at height 1 throws a shadow aside by the slope of the light; several samples soften it."""
+    plate = Primitive("plate", "box", (0.4, 0.4, 0.01), Pose((0.0, 0.0, 1.0)))
+    image, seen = Image(301, 301, 0.6, colour=True), []
+    for samples in (1, 3):
+        eye = {"kind": "camera", "pose": Pose((0.0, 0.0, 6.0), rpy=DOWN), "image": replace(image, samples=samples)}
+        seen.append(simulator(plate, ground=Ground(0.0), **eye).sensors.read("eye"))
+    hard, soft = (reading.colour.astype(float) for reading in seen)
+    np.testing.assert_array_equal(seen[0].depth, seen[1].depth)
+    bright = 255.0 * np.array(GROUND) * (AMBIENT + UPWARDS + (BRIGHTEST - AMBIENT) * LAMP[2])
+    np.testing.assert_allclose(hard[5, 5], bright, atol=1.0)
+    ground, dark = seen[0].depth > 5.9, np.abs(hard - 255.0 * np.array(GROUND) * (AMBIENT + UPWARDS)).max(axis=2) < 1.0
+    rows, columns = np.nonzero(ground & dark)
+    metre = image.focal_length / 6.0
+    across = np.array([150.0 - rows.mean(), 150.0 - columns.mean()]) / metre  # its top is towards x, y is left
+    np.testing.assert_allclose(across, -np.array(LAMP[:2]) / LAMP[2], atol=0.05)  # the lamp is not infinitely far
+    assert len(rows) == pytest.approx((0.4 * metre) ** 2, rel=0.1)
+    between = [(np.abs(c - bright).max(axis=2) > 9.0) & (c.max(axis=2) > hard[rows, columns].max() + 9.0) & ground
+               for c in (hard, soft)]  # fmt: skip
+    assert between[0].sum() == 0 < between[1].sum() < len(rows)  # its edge is softened
+
+
+def test_a_ball_of_few_triangles_looks_round(tmp_path):
+    """Under smooth normals a ball of triangles has the colours of the ball in closed form, but near its outline."""
+    points, triangles = turned(*ball_profile(), (0.5,) * 3)
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
+    (tmp_path / "ball.obj").write_text("\n".join(lines + [f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()]))
+    eye = {"kind": "camera", "image": Image(81, 61, 0.6, colour=True)}
+    shapes = (Primitive("ball", "mesh", mesh=str(tmp_path / "ball.obj"), pose=Pose((3.0, 0.0, 0.0))),
+              Primitive("ball", "sphere", (0.5,), Pose((3.0, 0.0, 0.0))))  # fmt: skip
+    flat, ideal = (simulator(shape, **eye).sensors.read("eye") for shape in shapes)
+    middle = ideal.depth < 2.7
+    assert middle.sum() > 800
+    apart = np.abs(flat.colour.astype(int) - ideal.colour)[middle].max(axis=1)
+    assert np.median(apart) <= 2 and np.percentile(apart, 95) <= 8
 
 
 def test_an_image_is_that_of_the_state_in_which_it_was_taken():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 
 import numpy as np
@@ -48,8 +49,10 @@ def test_a_film_has_a_picture_for_each_moment(ending, tmp_path):
 def test_the_command_films_a_scene(tmp_path, capsys):
     path = tmp_path / "box.png"
     command = ["render", BOX, "--film", "--out", str(path), "--duration", "0.1", "--every", "0.05", "--width", "64"]
-    assert main(command) == 0
-    assert path.read_bytes().count(b"fcTL") == 3 and "64 x 48, 3 pictures" in capsys.readouterr().out
+    assert main([*command, "--speed", "2"]) == 0
+    data = path.read_bytes()
+    assert data.count(b"fcTL") == 3 and "64 x 48, 3 pictures" in capsys.readouterr().out
+    assert struct.unpack(">HH", data[data.index(b"fcTL") + 24 :][:4]) == (25, 1000)  # 0.05 s, twice as fast
 
 
 def test_arrows_are_as_long_as_their_forces():
@@ -65,6 +68,7 @@ def test_arrows_are_as_long_as_their_forces():
     (["--out", "box.mp4"], "ends in .png, .gif, .webp, got 'box.mp4'"),
     (["--width", "3"], "--width is from 16 to 8192 pixels"),
     (["--every", "0", "--film"], "--every from 0.01 to 60 s"),
+    (["--speed", "0", "--film"], "--speed must leave 0.01 to 60 s for a picture, got 0"),
     (["--out", "bar.png"], "nothing in it has a shape"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_told_before_it_is_simulated(more, words, capsys):

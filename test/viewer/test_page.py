@@ -16,7 +16,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.cli import main
 from mb_contact.errors import InputError
-from mb_contact.viewer.graph import LONGEST, ArrowScale
+from mb_contact.simulation.arrows import LONGEST, ArrowScale
 from mb_contact.viewer.inspector import pick, ray_length, touching
 from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.rays.light import GROUND, HORIZON, LAMP, ZENITH
+from mb_contact.model.shapes.normals import corner_normals
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
 from mb_contact.viewer.drawing import Part
-from mb_contact.viewer.normals import corner_normals, creased, part_normals
-from mb_contact.viewer.render import FLOOR, LAMP, SKY, ZENITH, Camera, render
+from mb_contact.viewer.normals import creased, part_normals
+from mb_contact.viewer.render import Camera, render
 
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
 
@@ -46,7 +48,7 @@ def test_the_nearer_one_hides_the_other_whatever_their_order():
     np.testing.assert_array_equal(one, other)
     assert len(of_colour(one, 0)[0]) > 280 and len(of_colour(one, 2)[0]) == 0
     sky = one[0, 0] / 255.0  # between the colours of horizon and zenith
-    assert ((np.minimum(SKY, ZENITH) <= sky + 0.01) & (sky <= np.maximum(SKY, ZENITH) + 0.01)).all()
+    assert ((np.minimum(HORIZON, ZENITH) <= sky + 0.01) & (sky <= np.maximum(HORIZON, ZENITH) + 0.01)).all()
 
 
 def test_a_floor_lies_where_it_is_said_and_shadows_fall_away_from_the_lamp():
@@ -60,10 +62,10 @@ def test_a_floor_lies_where_it_is_said_and_shadows_fall_away_from_the_lamp():
     shade[of_colour(picture, 0)] = False
     rows, columns = np.nonzero(shade)
     pixels = 200.0 / np.tan(0.3) / 9.0  # a metre on the floor
-    expected = -LAMP[:2] / LAMP[2]  # of the plate's centre, on the floor
+    expected = -np.array(LAMP[:2]) / LAMP[2]  # of the plate's centre, on the floor
     assert abs((columns.mean() + 0.5 - 200.0) / pixels - expected[0]) < 0.02
     assert abs(-(rows.mean() + 0.5 - 200.0) / pixels - expected[1]) < 0.02
-    assert lit > 0.75 * 255.0 * sum(FLOOR)
+    assert lit > 0.75 * 255.0 * sum(GROUND)
     hidden = render(plate, np.tile(RED, (len(plate), 1)), camera, 2.0)  # a floor above it
     assert len(of_colour(hidden, 0)[0]) == 0
 

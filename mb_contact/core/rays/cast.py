@@ -6,7 +6,7 @@
 import math
 
 from mb_contact.core.jit import kernel, unlocked
-from mb_contact.core.rays.shapes import distance, normal
+from mb_contact.core.rays.shapes import distance
 from mb_contact.core.tree.spatial import vector
 
 
@@ -70,7 +70,13 @@ def _tile(kind, size, turn, o, s, rays, t, who):
 @kernel
 def turned(turn, rays, r):
     """Ray r in another frame."""
-    x, y, z = vector(rays, r)
+    return turned_vector(turn, vector(rays, r))
+
+
+@kernel
+def turned_vector(turn, a):
+    """``turn a`` of axes (3, 3) and a vector."""
+    x, y, z = a
     return (
         turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
         turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
@@ -121,45 +127,3 @@ def meet_triangles(which, normals, offset, turn, o, rays, chosen, first, t, who)
             found = (offset[k] - a * x - b * y - e * z) / along
             if 0.0 < found < t[c, r]:
                 t[c, r], who[c, r] = found, first + k
-
-
-@unlocked
-def shade(kind, size, turn, origin, normals, solid, colours, rays, t, who, place, ambient, out):
-    """Colours under a lamp at the camera: ``ambient`` and the rest of one times the cosine to the normal.
-
-    Parameters
-    ----------
-    kind, size : int64 (s,), (s, 3)
-        Of the shapes; behind them stand meshes, in the arrays of what follows.
-    turn, origin : (s + m, 3, 3), (s + m, 3)
-        As ``cast`` has them.
-    normals : (s + n, 3)
-        Of the triangles, of length one; those of shapes are not looked at.
-    solid : int64 (s + n,)
-        Mesh of each triangle.
-    colours : (s + n + 1, 3)
-        Red, green and blue, of all that ``who`` names, from 0 to 255; the last of nothing.
-    rays, t, who : (c, r, 3), (c, r), int64 (c, r)
-    place : int64 (rows, columns)
-        Where each pixel's ray is among those of the tiles.
-    out : uint8 (rows, columns, 3)
-    """
-    each = rays.shape[1]
-    for i in range(place.shape[0]):
-        for j in range(place.shape[1]):
-            c, r = place[i, j] // each, place[i, j] % each
-            w = who[c, r]
-            light = 1.0
-            if w >= 0:
-                s = w if w < kind.shape[0] else solid[w]
-                d = turned(turn[s], rays[c], r)
-                x, y, z = vector(origin, s)
-                at = (x + t[c, r] * d[0], y + t[c, r] * d[1], z + t[c, r] * d[2])
-                n = normal(kind[s], vector(size, s), at) if w < kind.shape[0] else vector(normals, w)
-                along = abs(n[0] * d[0] + n[1] * d[1] + n[2] * d[2])
-                square = (n[0] ** 2 + n[1] ** 2 + n[2] ** 2) * (d[0] ** 2 + d[1] ** 2 + d[2] ** 2)
-                light = ambient + (1.0 - ambient) * (along / math.sqrt(square) if square > 0.0 else 1.0)
-            else:
-                w = colours.shape[0] - 1
-            for a in range(3):
-                out[i, j, a] = int(light * colours[w, a] + 0.5)

@@ -4,7 +4,7 @@
 """A wheel, the hub with studs that it goes onto, and lug nuts: the pieces of Figure 1 of J12 and J14, as URDFs.
 
 ``python -m mb_contact.model.builtin.wheel urdf`` writes ``wheel.urdf``, ``wheel_hub.urdf`` and ``lug_nuts.urdf`` into a
-folder.
+folder, and the meshes by which rim and tyre look round.
 The papers show them and give no numbers; the sizes are those of a small car: tyre 155/65 R 14, bolt circle 5 x 100 mm,
 studs M 12, 13 kg.  Every piece is made of boxes and cylinders, so that its holes are holes.  The axle is the z axis of
 each piece.
@@ -34,6 +34,8 @@ SPOKE = (0.022, 0.165)  #: inner and outer radius of the disc
 RIM, RIM_WIDTH = (0.165, 0.178), 0.14
 TYRE, TYRE_WIDTH = (0.178, 0.279), 0.155
 TYRE_CENTRE = -0.006  #: z of the middle of rim and tyre: that of the disc, a wheel without offset
+SHOULDER, GROOVE = 0.03, (0.012, 0.006)  #: of the drawn tyre: radius of its edges, half width and depth of its grooves
+SIDES = 72  #: of the drawn tyre and rim
 SEGMENTS = 20  #: boxes of rim and tyre; every face looks along a multiple of 18 degrees
 SPINDLE = (0.04, 0.20)  #: radius and length of the hub's axle behind its plate
 STEEL_DENSITY, ALUMINIUM_DENSITY, TYRE_DENSITY = 7800.0, 2700.0, 230.0  #: [kg/m^3], a tyre with its air
@@ -57,10 +59,46 @@ def wheel_urdf(play=PLAY, mass_factor=1.0):
             size, centre = (x1 - x0, y1 - y0, DISC), (0.5 * (x0 + x1), 0.5 * (y0 + y1), z)
             shapes.append(_box(size, centre, turn, ALUMINIUM, ALUMINIUM_DENSITY))
     rim = _ring(SEGMENTS, *RIM, RIM_WIDTH, TYRE_CENTRE, ALUMINIUM, ALUMINIUM_DENSITY)
-    shapes += [shape._replace(collides=False) for shape in rim]  # nothing reaches it
-    shapes += _ring(SEGMENTS, *TYRE, TYRE_WIDTH, TYRE_CENTRE, RUBBER, TYRE_DENSITY)
+    shapes += [shape._replace(collides=False, drawn=False) for shape in rim]  # nothing reaches it
+    tyre = _ring(SEGMENTS, *TYRE, TYRE_WIDTH, TYRE_CENTRE, RUBBER, TYRE_DENSITY)
+    shapes += [shape._replace(drawn=False) for shape in tyre]
+    nothing = RigidInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+    for file, colour in (("wheel_rim.obj", ALUMINIUM), ("wheel_tyre.obj", RUBBER)):
+        mesh = f'<mesh filename="package://mb_contact/urdf/{file}"/>'
+        shapes.append(_Shape(mesh, 0.0, colour, nothing, collides=False))
     text = "A wheel of boxes: five square holes, rim and tyre"
     return _robot("wheel", text, _link("wheel", shapes, mass_factor))
+
+
+def tyre_obj():
+    """What is drawn of the tyre: round, its edges rounded, with two grooves."""
+    inner, outer, half = *TYRE, 0.5 * TYRE_WIDTH
+    angles = [k * math.pi / 16.0 for k in range(9)]
+    edge = [(outer - SHOULDER * (1.0 - math.sin(a)), half - SHOULDER * (1.0 - math.cos(a))) for a in angles]
+    wide, deep = GROOVE
+    groove = [(outer, 3.0 * wide), (outer - deep, 3.0 * wide), (outer - deep, wide), (outer, wide)]
+    side = [(inner, half), *edge, *groove]
+    return _turned("A tyre", [*side, *((r, -z) for r, z in reversed(side))])
+
+
+def rim_obj():
+    """What is drawn of the rim."""
+    inner, outer, half = *RIM, 0.5 * RIM_WIDTH
+    return _turned("A rim", [(inner, half), (outer, half), (outer, -half), (inner, -half)])
+
+
+def _turned(text, profile):
+    """OBJ file of a closed profile of radii and heights from TYRE_CENTRE on, clockwise, turned about the z axis."""
+    count, points, faces = len(profile), [], []
+    for k in range(SIDES):
+        x, y = math.cos(2.0 * math.pi * k / SIDES), math.sin(2.0 * math.pi * k / SIDES)
+        points += [f"v {r * x:.6f} {r * y:.6f} {z + TYRE_CENTRE:.6f}" for r, z in profile]
+        for i in range(count):
+            j, after = (i + 1) % count, (k + 1) % SIDES
+            a, b, c, d = (1 + side * count + at for side, at in ((k, i), (k, j), (after, j), (after, i)))
+            faces.append(f"f {a} {b} {c} {d}")
+    head = [line.replace("<!--", "#").replace(" -->", "") for line in _HEAD]
+    return "\n".join([*head, f"# {text}. {_BY}", *points, *faces]) + "\n"
 
 
 def hub_urdf():
@@ -96,13 +134,14 @@ def bolt_circle():
 
 
 class _Shape(NamedTuple):
-    """A part of a link: the URDF words of its geometry, its turn about z, colour, inertia, and whether it collides."""
+    """A part of a link: the URDF words of its geometry, its turn about z, colour, inertia; if it collides, is drawn."""
 
     geometry: str
     turn: float
     colour: tuple[float, float, float]
     inertia: RigidInertia
     collides: bool = True
+    drawn: bool = True
 
 
 def _ring(count, inner, outer, height, z, colour, density):
@@ -138,17 +177,19 @@ def _link(name, shapes, factor=1.0):
     for shape in shapes:
         place = f'<origin xyz="{_words(shape.inertia.com)}" rpy="0 0 {shape.turn:.9g}"/><geometry>{shape.geometry}'
         paint = f'<material name=""><color rgba="{_words(shape.colour)} 1"/></material>'
-        lines.append(f"    <visual>{place}</geometry>{paint}</visual>")
+        if shape.drawn:
+            lines.append(f"    <visual>{place}</geometry>{paint}</visual>")
         if shape.collides:
             lines.append(f"    <collision>{place}</geometry></collision>")
     return [*lines, "  </link>"]
 
 
+_HEAD = ("<!-- Copyright 2026 The mb_contact authors -->", "<!-- SPDX-License-Identifier: Apache-2.0 -->")
+_BY = "Written by: python -m mb_contact.model.builtin.wheel urdf"
+
+
 def _robot(name, text, lines):
-    head = ['<?xml version="1.0" ?>', "<!-- Copyright 2026 The mb_contact authors -->",
-            "<!-- SPDX-License-Identifier: Apache-2.0 -->",
-            f"<!-- {text}. Written by: python -m mb_contact.model.builtin.wheel urdf -->",
-            f'<robot name="{name}">']  # fmt: skip
+    head = ['<?xml version="1.0" ?>', *_HEAD, f"<!-- {text}. {_BY} -->", f'<robot name="{name}">']
     return "\n".join([*head, *lines, "</robot>"]) + "\n"
 
 
@@ -161,7 +202,10 @@ def _word(x):
     return "0" if abs(x) < 1e-15 else f"{x:.9g}"
 
 
-FILES = {"wheel.urdf": wheel_urdf, "wheel_hub.urdf": hub_urdf, "lug_nuts.urdf": nuts_urdf}
+FILES = {
+    "wheel_tyre.obj": tyre_obj, "wheel_rim.obj": rim_obj, "wheel.urdf": wheel_urdf, "wheel_hub.urdf": hub_urdf,
+    "lug_nuts.urdf": nuts_urdf,
+}  # fmt: skip
 
 if __name__ == "__main__":
     for file, write in FILES.items():

@@ -52,6 +52,10 @@ class Image:
     near: float = key("Least depth that is measured.", 0.05, unit="m", low=0.0, example="0.1")
     far: float = key("Largest depth that is measured.", 20.0, unit="m", above=0.0, example="5.0")
     colour: bool = key("Whether it takes colours beside depths.", False)
+    samples: int = key(
+        "Rays of a pixel for its colour along each axis, each with a place of its own on the lamp: 1 has hard edges.",
+        1, low=1, high=8, example="2",
+    )  # fmt: skip
 
     @property
     def focal_length(self) -> float:

@@ -13,15 +13,13 @@ from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import wanted
 from mb_contact.ros.outputs.fields import filled, put_stamp
-from mb_contact.ros.outputs.sizes import link_boxes, scene_box
+from mb_contact.ros.outputs.sizes import link_boxes, scene_size
+from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale, typical_weight
 from mb_contact.simulation.simulator import Simulator
 
-POINT = "geometry_msgs/msg/Point"
-COLOURS = {"stick": (0.1, 0.8, 0.2), "slip": (1.0, 0.5, 0.0), "separate": (0.6, 0.6, 0.6)}  #: by a contact's state
+PLACE = "geometry_msgs/msg/Point"
 SIDES = 16  #: of a drawn friction cone
-LONGEST, THICK = 0.2, 0.008  #: of an arrow: length of the greatest force, diameter, both of the scene's diagonal
 NEARER = 0.5  #: the second link's arrow is drawn where its far side is nearer than so many times the first link's
-SECOND = 1e9  #: time constant with which the greatest force is forgotten [ns]
 _ARROW, _SPHERES, _TRIANGLES, _DELETE_ALL = 0, 7, 11, 3  #: visualization_msgs/Marker
 
 
@@ -30,7 +28,7 @@ class ContactMarkers:
 
     Green: sticks, orange: slips, grey: separates.  An arrow shows the force on the first link, or on the second one
     where that is much thinner, and begins beyond that link, outside of what touches.  ``marker_scale`` gives its
-    length; where that is 0 the greatest force of about the last second has an arrow of a fifth of the scene.
+    length; where that is 0 it is that of the web view (``ArrowScale``).
     Every message takes the place of all before it: a viewer that is too slow for some shows nothing that is gone.
     """
 
@@ -41,9 +39,9 @@ class ContactMarkers:
         known = isinstance(simulator, Simulator)
         self._friction = link_frictions(simulator.world) if known else {}
         self._boxes = link_boxes(simulator.world) if known else {}
-        low, high = scene_box(simulator.world) if known else (np.zeros(3), np.ones(3))
-        self._size = float(np.linalg.norm(high - low))
-        self._greatest, self._told = 0.0, 0
+        self._size = scene_size(simulator.world) if known else 1.0
+        self._weight = typical_weight(simulator.world) if known else 0.0
+        self._arrows, self._told = ArrowScale(self._size, self._weight), 0
 
     def publish(self, stamp: int, last: Any) -> None:
         """Send the contacts of the step that led to the state stamped ``stamp``."""
@@ -65,14 +63,12 @@ class ContactMarkers:
 
     def _scale(self, stamp, contacts):
         """Length of an arrow [m/N]."""
-        forces = [float(np.linalg.norm(contact["impulse"])) / self._dt for contact in contacts]
-        past = stamp - self._told
-        kept = self._greatest * math.exp(-past / SECOND) if past >= 0 else 0.0  # time may be set back
-        self._greatest, self._told = max(forces, default=0.0), stamp
-        self._greatest = max(self._greatest, kept)
-        if self._options.marker_scale > 0.0 or self._greatest == 0.0:
-            return self._options.marker_scale
-        return LONGEST * self._size / self._greatest
+        if stamp < self._told:  # time was set back: another run
+            self._arrows = ArrowScale(self._size, self._weight)
+        self._told = stamp
+        if len(contacts):
+            self._arrows.see(np.asarray(contacts["impulse"]) / self._dt)
+        return self._options.marker_scale or self._arrows.scale
 
     def _marker(self, space, number, kind):
         marker = self._make.message("visualization_msgs/msg/Marker")
@@ -81,13 +77,13 @@ class ContactMarkers:
         return marker
 
     def _at(self, place):
-        return filled(self._make.message(POINT), place)
+        return filled(self._make.message(PLACE), place)
 
     def _points(self, contacts):
         if not len(contacts):
             return []
         marker = self._marker("points", 0, _SPHERES)
-        marker.scale.x = marker.scale.y = marker.scale.z = THICK * self._size
+        marker.scale.x = marker.scale.y = marker.scale.z = POINT * self._size
         marker.points = [self._at(contact["point"]) for contact in contacts]
         marker.colors = [self._colour(contact["state"]) for contact in contacts]
         return [marker]
@@ -96,7 +92,7 @@ class ContactMarkers:
         """The arrow of a contact and, where that is asked for, the cone of all forces that friction allows."""
         force = contact["impulse"] / self._dt
         size = float(np.linalg.norm(force))
-        if scale * size < THICK * self._size:  # nothing but the black back of its head would be seen
+        if scale * size < 0.5 * POINT * self._size:  # nothing but the black back of its head would be seen
             return []
         along = force / size
         ways = [self._way_out(link, contact["point"], s * along) for link, s in self._ends(contact)]
@@ -104,12 +100,16 @@ class ContactMarkers:
         sign = -1.0 if other else 1.0  # the other link feels the opposite
         start = contact["point"] + sign * ways[other] * along
         marker = self._marker("forces", number, _ARROW)
-        marker.points = [self._at(at) for at in (start, start + sign * scale * force)]
-        marker.scale.x, marker.scale.y = 0.6 * THICK * self._size, 1.4 * THICK * self._size
+        marker.points = [self._at(at) for at in (start, start + sign * min(scale * size, self._longest()) * along)]
+        marker.scale.x, marker.scale.y, marker.scale.z = (self._size * POINT * part for part in (SHAFT, HEAD, HEAD))
         marker.color = self._colour(contact["state"])
         if not self._options.marker_cones:
             return [marker]
         return [marker, self._cone(number, contact, start, sign * contact["normal"], scale)]
+
+    def _longest(self):
+        """Where arrows are cut off [m], but for those of a scale of somebody's own."""
+        return math.inf if self._options.marker_scale > 0.0 else CUT * self._size
 
     @staticmethod
     def _ends(contact):
@@ -127,7 +127,7 @@ class ContactMarkers:
     def _cone(self, number, contact, tip, normal, scale):
         marker = self._marker("cones", number, _TRIANGLES)
         marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-        height = scale * max(0.0, float(contact["impulse"] @ contact["normal"])) / self._dt
+        height = min(scale * max(0.0, float(contact["impulse"] @ contact["normal"])) / self._dt, self._longest())
         across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
         across /= math.sqrt(float(across @ across))
         radius = height * self._friction.get((contact["link_a"], contact["link_b"]), 0.0)
@@ -137,11 +137,11 @@ class ContactMarkers:
         for before, after in zip(rim, rim[1:]):
             # from both sides: rviz draws the back of a triangle black
             marker.points += [self._at(p) for p in (tip, before, after, tip, after, before)]
-        marker.color = self._colour(contact["state"], 0.3)
+        marker.color = self._colour("slip", 0.3)
         return marker
 
     def _colour(self, state, alpha=1.0):
         colour = self._make.message("std_msgs/msg/ColorRGBA")
-        colour.r, colour.g, colour.b = COLOURS[state]
+        colour.r, colour.g, colour.b = (c / 255.0 for c in COLOURS[state])
         colour.a = alpha
         return colour

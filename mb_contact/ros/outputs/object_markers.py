@@ -9,8 +9,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from mb_contact.core.rays.light import GROUND
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.shapes.shape_meshes import shape_mesh
+from mb_contact.model.shapes.visuals import shape_visuals
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import filled, put
 from mb_contact.ros.qos import LATCHED
@@ -33,7 +35,6 @@ _PLANE = (4.0, 4.0, 1e-3)  #: extents of what stands for a half-space [m]
 AGAIN = 1.0  #: [s] of the wall clock
 ARRAY = "visualization_msgs/msg/MarkerArray"
 _ROWS = 64  #: and columns of a drawn height field at most: 7938 triangles
-_FREE, _FIXED = (0.80, 0.60, 0.35, 1.0), (0.55, 0.57, 0.60, 0.6)  #: colours of free and of welded objects
 
 
 def links_without_visuals(urdf: str) -> set[Any]:
@@ -58,6 +59,8 @@ class ObjectMarkers:
     def tell(self) -> None:
         """Send all shapes in the place of all before (a recording has begun, or objects have come or gone)."""
         message, again = self._make.message(ARRAY), self._make.message(ARRAY)
+        known = hasattr(self._world, "geometry_links")
+        self._colours = {visual.link: visual.colour for visual in (shape_visuals(self._world, 2) if known else ())}
         gone = self._make.message("visualization_msgs/msg/Marker")
         gone.action = 3  # DELETEALL
         again.markers = [marker for number in self._rows() for marker in self._markers(number)]
@@ -120,6 +123,6 @@ class ObjectMarkers:
         put(marker.pose.position, p + along * R[:, 2])
         put(marker.pose.orientation, matrix_to_quat(R))
         put(marker.scale, extents)
-        colour = _FREE if free else _FIXED
+        colour = (*GROUND, 1.0) if int(geoms.kind[number]) == SHAPE_PLANE else self._colours[link]
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
         return marker

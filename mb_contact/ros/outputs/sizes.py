@@ -43,6 +43,12 @@ def scene_box(world: Any) -> Any:
     return _around([(low, high), *(box for box in placed.values() if np.linalg.norm(box[1] - box[0]) < most)])
 
 
+def scene_size(world: Any) -> float:
+    """Diagonal of :func:`scene_box`, by which arrows and axes are measured [m]."""
+    low, high = scene_box(world)
+    return max(0.1, float(np.linalg.norm(high - low)))
+
+
 def _placed(box, position, quaternion):
     corners = box[_CORNERS, range(3)] @ quat_to_matrix(np.asarray(quaternion)).T + position
     return np.array([corners.min(axis=0), corners.max(axis=0)])

@@ -22,7 +22,7 @@ from mb_contact.errors import MbContactError
 from mb_contact.model.builtin.pendulum import pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
-from mb_contact.model.scene.sensors import Sensor
+from mb_contact.model.scene.sensors import Image, Sensor
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.kernels.warm_up import LIBRARY
@@ -87,7 +87,7 @@ def _worlds(_):
 
 def _cameras(_):
     """What a camera needs; the kernels of meshes without Embree, which may be missing."""
-    scene = Scene(ground=Ground(), sensors=(Sensor("eye", "camera", link="world"),))
+    scene = Scene(ground=Ground(), sensors=(Sensor("eye", "camera", link="world", image=Image(16, 16, colour=True)),))
     _ = Simulator(scene, warm_up=False).sensors
     rays, turn, origin, one = np.ones((1, 1, 3)), np.eye(3), np.zeros((1, 3)), np.zeros(1, dtype=np.int64)
     turn_tiles(turn, rays, one, np.zeros((1, 3), dtype=np.float32))

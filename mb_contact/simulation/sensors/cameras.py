@@ -78,10 +78,10 @@ def _points(distance, directions):
     return np.where(np.isfinite(distance), distance, np.nan)[..., None] * directions
 
 
-def image_directions(image: Image) -> Floats:
-    """Directions of a camera's pixels in its optical frame, at depth 1: (height, width, 3)."""
-    u = (np.arange(image.width) - 0.5 * (image.width - 1)) / image.focal_length
-    v = (np.arange(image.height) - 0.5 * (image.height - 1)) / image.focal_length
+def image_directions(image: Image, right: float = 0.0, down: float = 0.0) -> Floats:
+    """Directions of a camera's pixels in its optical frame, at depth 1: (height, width, 3); beside their middles."""
+    u = (np.arange(image.width) - 0.5 * (image.width - 1) + right) / image.focal_length
+    v = (np.arange(image.height) - 0.5 * (image.height - 1) + down) / image.focal_length
     directions = np.ones((image.height, image.width, 3))
     directions[..., 0], directions[..., 1] = u, v[:, None]
     return directions
@@ -101,16 +101,20 @@ class _Rays:
 
     _made: "WeakValueDictionary[str, _Rays]" = WeakValueDictionary()
 
-    def __init__(self, directions: Floats) -> None:
-        self.directions, self.tiles = directions, tiles(directions)
+    def __init__(self, grid: Image | Scan) -> None:
+        self.directions = image_directions(grid) if isinstance(grid, Image) else scan_directions(grid)
+        self.tiles = tiles(self.directions)
+        self.finer = []  #: several rays a pixel, for colours
+        if isinstance(grid, Image) and grid.colour and grid.samples > 1:
+            beside = (np.arange(grid.samples) + 0.5) / grid.samples - 0.5
+            self.finer = [tiles(image_directions(grid, right, down)) for down in beside for right in beside]
 
     @classmethod
     def of(cls, grid: Image | Scan) -> "_Rays":
         """Those of an image or a scan."""
         rays = cls._made.get(repr(grid))
         if rays is None:
-            rays = cls(image_directions(grid) if isinstance(grid, Image) else scan_directions(grid))
-            cls._made[repr(grid)] = rays
+            rays = cls._made[repr(grid)] = cls(grid)
         return rays
 
 
@@ -145,11 +149,14 @@ class Cameras:
                 self._views[sensor.name] = _view(sensor, mount(world, sensor))
                 last = f"sensors[{i}]"
         try:
-            self._scene = RayScene(world, visible(scene, world))
+            images = [view.sensor.image for view in self._views.values()]
+            self._coloured = any(image is not None and image.colour for image in images)
+            self._scene = RayScene(world, visible(scene, world), self._coloured)
         except (CollisionError, OSError) as error:
             raise scene.error(last, str(error)) from None
         around = tiles(np.concatenate([np.eye(3), -np.eye(3)])[None])
-        self._scene.cast(around, R, p, (np.eye(3), np.zeros(3)), None, True)  # compiles or loads
+        first = self._scene.look if self._coloured else self._scene.cast  # compiles or loads
+        first(around, R, p, (np.eye(3), np.zeros(3)), None)
 
     def capture(self, name: str) -> Callable[[], ImageReading | ScanReading]:
         """Copy the poses of now; the function returned makes the exact reading of them, in any thread."""
@@ -162,11 +169,26 @@ class Cameras:
         sensor, camera = view.sensor, view.sensor.kind == "camera"
         limits = (sensor.image or Image()) if camera else (sensor.scan or Scan())
         pose = view.frame.placed(R, p)
-        t, colours = self._scene.cast(view.rays.tiles, R, p, pose, sensor.link, camera and limits.colour)
+        where = R, p, pose, sensor.link
+        if camera and limits.colour and not view.rays.finer:
+            t, colours = self._scene.look(view.rays.tiles, *where)
+        else:
+            t, colours = self._scene.cast(view.rays.tiles, *where), None
+        if view.rays.finer:
+            places = lamp_places(len(view.rays.finer))
+            seen = [self._scene.look(rays, *where, place)[1] for rays, place in zip(view.rays.finer, places)]
+            colours = sum(seen) / len(seen)
         t[t > limits.far], t[t < limits.near] = np.inf, -np.inf
         if not camera:
             return ScanReading(t, view.rays.directions)
-        return ImageReading(t, colours, view.rays.directions)
+        rows = None if colours is None else (255.0 * colours + 0.5).astype(np.uint8)
+        return ImageReading(t, rows, view.rays.directions)
+
+
+def lamp_places(count: int) -> Floats:
+    """Places (count, 2) all over a disc of radius 1, each for as much of it, by the golden angle."""
+    turn, out = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count), np.sqrt((np.arange(count) + 0.5) / count)
+    return out[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
 
 
 def _view(sensor, frame):

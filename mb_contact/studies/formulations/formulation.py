@@ -185,7 +185,7 @@ class Formulation:
         return Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), self.velocities(z)[1])
 
     def _judge(self, z):
-        """Certificate of z or of its impulses alone, the worse: beside large self-stress these are worth fewer digits."""
+        """Certificate of z or of its impulses alone, the worse: beside great self-stress these have fewer digits."""
         return max(certify_formulation(self, z), residuals(self, self._forces(z)), key=lambda c: c.worst)
 
     def search(self, method="auto"):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""contact_markers: arrows outside of what touches, as long as the scene lets one see them; cones on demand."""
+"""contact_markers: arrows outside of what touches, as long as the web view's; cones on demand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import numpy as np
 import mb_contact as mb
 from mb_contact.ros.embedded.messages import message_class, serialize
 from mb_contact.ros.options import NodeOptions
-from mb_contact.ros.outputs.contact_markers import LONGEST, ContactMarkers
+from mb_contact.ros.outputs.contact_markers import ContactMarkers
 from mb_contact.ros.outputs.sizes import link_boxes, scene_box
+from mb_contact.simulation.arrows import COLOURS, CUT, LONGEST, ArrowScale
+from mb_contact.viewer.drawing import scene_drawing
+from mb_contact.viewer.snapshot import snapshot_of
 
 ARRAY = "visualization_msgs/msg/MarkerArray"
 SECOND = 10**9
@@ -49,6 +52,21 @@ class Drawn:
     def arrows(self):
         """Beginning and tip of each arrow (arrows, 2, 3)."""
         return np.array([[(p.x, p.y, p.z) for p in marker.points] for marker in self.of("forces")])
+
+
+class SceneArrows:
+    """The scale of the web view's arrows of a simulator."""
+
+    def __init__(self, simulator):
+        self._drawing, self._simulator = scene_drawing(simulator.scene, simulator.world), simulator
+        self._arrows = ArrowScale(self._drawing.size, self._drawing.weight)
+
+    @property
+    def scale(self):
+        return self._arrows.scale
+
+    def draw(self, step):
+        self._arrows.see(snapshot_of(self._simulator, step, self._drawing).contacts.forces)
 
 
 def boxes(*heights, mass=2.0):
@@ -91,25 +109,27 @@ def test_between_two_bodies_it_stands_on_the_nearer_far_side():
     assert (arrows[between, 1, 2] > 0.22).all()
 
 
-def test_the_greatest_force_has_an_arrow_of_a_fifth_of_the_scene_and_is_forgotten():
+def test_arrows_are_as_long_as_those_of_the_view_and_have_its_colours():
+    """The same contacts for a second: the scale is that of the view's arrows; time that is set back begins anew."""
     drawn = Drawn(boxes(0.1, 0.3))
     step = settled(drawn)
-    drawn.show(step)
+    view = SceneArrows(drawn.simulator)
+    for frame in range(60):
+        drawn.show(step, frame * SECOND // 30)
+        view.draw(step)
+    forces = np.linalg.norm(step.contacts["impulse"], axis=1) / drawn.simulator.time_step
     lengths = np.linalg.norm(np.diff(drawn.arrows(), axis=1), axis=-1).ravel()
-    forces = np.linalg.norm(step.contacts["impulse"], axis=1)
-    np.testing.assert_allclose(lengths, LONGEST * drawn.size * forces / forces.max(), rtol=1e-9)
-    light = SimpleNamespace(contacts=step.contacts.copy())
-    light.contacts["impulse"] *= 0.1
-
-    def longest(stamp):
-        drawn.show(light, stamp)
-        return np.linalg.norm(np.diff(drawn.arrows(), axis=1), axis=-1).max() / (LONGEST * drawn.size)
-
-    np.testing.assert_allclose(longest(10**6), 0.1, rtol=2e-3)  # a spike does not make the next arrows long
-    np.testing.assert_allclose(longest(SECOND), 0.1 * np.e, rtol=2e-3)
-    np.testing.assert_allclose(longest(20 * SECOND), 1.0)
-    drawn.show(step, 21 * SECOND)
-    np.testing.assert_allclose(longest(SECOND), 1.0)  # time was set back: another run
+    np.testing.assert_allclose(lengths, view.scale * forces, rtol=1e-6)
+    assert 0.4 * LONGEST * drawn.size <= lengths.max() <= LONGEST * drawn.size
+    color = drawn.of("forces")[0].color
+    np.testing.assert_allclose((color.r, color.g, color.b), np.array(COLOURS["stick"]) / 255.0, atol=1e-6)
+    blow = SimpleNamespace(contacts=step.contacts.copy())
+    blow.contacts["impulse"] *= 100.0
+    drawn.show(blow, 3 * SECOND)
+    assert np.linalg.norm(np.diff(drawn.arrows(), axis=1), axis=-1).max() <= CUT * drawn.size * 1.001
+    drawn.show(step, 0)
+    lengths = np.linalg.norm(np.diff(drawn.arrows(), axis=1), axis=-1).ravel()
+    np.testing.assert_allclose(lengths, ArrowScale(drawn.size, 2.0 * 9.81).scale * forces, rtol=1e-6)
 
 
 def test_a_scale_of_ones_own_and_cones_while_it_runs():
