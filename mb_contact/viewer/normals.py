@@ -44,7 +44,8 @@ def textured(part: Part) -> Any:
     import trimesh
     from PIL import Image
 
-    texture, image = part.texture, Image.fromarray(part.texture.picture)
+    texture: Any = part.texture
+    image = Image.fromarray(texture.picture)
     image.thumbnail((LARGEST, LARGEST))
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=image, baseColorFactor=(1.0, 1.0, 1.0, part.opacity), metallicFactor=0.0, roughnessFactor=0.8,

@@ -180,8 +180,8 @@ class Shapes:
             size, heights = self._heights(int(m.geom_dataid[g]))
             return Primitive(shape="height_field", size=size, heights=heights, **common)
         if kind == MESH:
-            hull = {"mesh": self.mesh(int(m.geom_dataid[g])), "collision_meshes": "convex_hull"}  # as in MuJoCo
-            return Primitive(shape="mesh", **hull, **common)
+            mesh = self.mesh(int(m.geom_dataid[g]))
+            return Primitive(shape="mesh", mesh=mesh, collision_meshes="convex_hull", **common)  # as in MuJoCo
         return Primitive(shape=SHAPES[kind], size=self._lengths(g), **common)
 
     def _heights(self, k: int) -> tuple[tuple[float, float], Heights]:
