@@ -7,7 +7,8 @@
 
 Every ``.xml`` below the folders that is a whole model.  For each: whether it is loaded, or who refuses it with which
 sentence; the largest entry of the difference of both mass matrices and of both inverse dynamics at random states, over
-the largest entry; and a run from its start, without control: contacts at most, steps whose residual is above 1e-9.
+the largest entry; of lengths and moment arms of tendons the largest difference; and a run from its start, without
+control: contacts at most, steps whose residual is above 1e-9.
 By default the models that gymnasium ships.  The exit code is 1 where a model that MuJoCo reads is refused, differs by
 more than 1e-10, or has a step that is not solved.
 """
@@ -61,6 +62,25 @@ def differences(peer, states: int) -> tuple[float, float]:
     return float(worst[0]), float(worst[1])
 
 
+def tendon_difference(peer, scene: Path, states: int) -> float:
+    """Largest difference of lengths and moment arms of tendons at random states."""
+    import mujoco
+
+    m, d, rng, worst, sim = peer.m, peer.d, np.random.default_rng(1), 0.0, mb.Simulator(scene)
+    for _ in range(states):
+        qpos, qvel, _ = peer.random_state(rng)
+        q, T = peer.ours(qpos)
+        peer.at(qpos, qvel)
+        arms = np.zeros((m.ntendon, m.nv))
+        mujoco.mju_sparse2dense(arms, d.ten_J, m.ten_J_rownnz, m.ten_J_rowadr, m.ten_J_colind)
+        for dof in range(m.nv):
+            sim.set_state(q, T[:, dof])
+            told = list(sim.tendons().values())[: m.ntendon]
+            worst = max(worst, *(abs(one.length - length) for one, length in zip(told, d.ten_length)),
+                        *(abs(one.rate - arm) for one, arm in zip(told, arms[:, dof])))  # fmt: skip
+    return worst
+
+
 def drop(scene: Path, seconds: float, limit: float) -> tuple[int, int, int, float, str]:
     """Most contacts, steps taken, unsolved ones, largest residual, and why the run ended early."""
     contacts, unsolved, worst, end = 0, 0, 0.0, time.perf_counter() + limit
@@ -98,10 +118,12 @@ def row_of(path: Path, options) -> tuple[list[str], str, bool]:
         contacts, steps, unsolved, worst, why = 0, 0, 0, 0.0, ""
         if peer.m.nv:
             contacts, steps, unsolved, worst, why = drop(made.scene, options.seconds, options.limit)
+        pulls = tendon_difference(peer, made.scene, options.states) if peer.m.ntendon else 0.0
+        why += f"{'; ' if why else ''}{peer.m.ntendon} tendons: {pulls:.0e}" if peer.m.ntendon else ""
     values = [len(world.tree.parent), len(world.v0), len(world.geometry_names), len(world.geoms.pairs)]
     counts = [str(value) for value in (*values, len(made.left_out))]
     row = [*counts, f"{mass:.0e}", f"{effort:.0e}", str(contacts), str(steps), str(unsolved), f"{worst:.0e}"]
-    return row, why, max(mass, effort) < SAME and not unsolved
+    return row, why, max(mass, effort, pulls) < SAME and not unsolved
 
 
 def main(argv=None) -> int:

@@ -96,6 +96,7 @@ def test_efforts_that_hold_an_arm_know_links_without_weight():
     assert alone[1] == pytest.approx(0.0, abs=1e-12) and 0.0 < alone[0] < both[0]
     arm.step(alone)
     assert arm.v == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert arm.joint_wrench("hinge_1") == pytest.approx(np.zeros(6), abs=1e-12)
 
 
 def test_a_simulator_and_worlds_are_given_the_same_values_by_the_same_names():
