@@ -70,23 +70,25 @@ def main():
     frames, drawing, fixed = frames_of(options.seconds, options.nut)
     eye, target, angle = (NUT_EYE, NUT_TARGET, 0.55) if options.nut else (EYE, TARGET, 0.6)
     camera = Camera(eye, target, angle, options.width, options.width * 3 // 4)
-    frames = list({phase: (phase, snapshot) for phase, snapshot in frames}.values())  # the last ones
-    drawer = Pictures(drawing, fixed, camera)
-    pictures = [drawer.frame(snapshot) for _, snapshot in frames]
-    print(f"{len(pictures)} frames of {frames[-1][1].time:.2f} simulated seconds")
+    drawer, pictures = Pictures(drawing, fixed, camera), {}
+    for (phase, snapshot), (after, _) in zip(frames, [*frames[1:], (None, None)]):
+        if phase != after and phase in (NUT_STILLS if options.nut else STILLS):
+            pictures[phase] = drawer.frame(snapshot)  # the last one of the phase
+        else:
+            drawer.see(snapshot)
+    print(f"{len(frames)} frames of {frames[-1][1].time:.2f} simulated seconds")
     if options.out is not None:
         name, phases = ("wheel_nut.png", NUT_STILLS) if options.nut else ("wheel_stills.png", STILLS)
-        write_stills(options.out / name, frames, pictures, phases)
+        write_stills(options.out / name, pictures, phases)
     return 0
 
 
-def write_stills(file, frames, pictures, phases):
-    """The last picture of each of some phases, three a row."""
-    last = {phase: picture for (phase, _), picture in zip(frames, pictures)}
-    stills = [last[phase] for phase in phases if phase in last]
+def write_stills(file, pictures, phases):
+    """The pictures of some phases, three a row."""
+    stills = [pictures[phase] for phase in phases if phase in pictures]
     if len(stills) == len(phases):
         grid = np.concatenate([np.concatenate(stills[k : k + 3], axis=1) for k in range(0, len(stills), 3)])
-        Image.fromarray(grid).quantize(128, dither=Image.Dither.NONE).save(file, optimize=True)
+        Image.fromarray(grid).save(file, optimize=True)
 
 
 if __name__ == "__main__":

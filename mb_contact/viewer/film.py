@@ -50,11 +50,15 @@ class Pictures:
 
     def frame(self, snapshot: Snapshot) -> NDArray[np.uint8]:
         """Picture (height, width, 3) of a Snapshot."""
-        self._arrows.settle(snapshot.contacts.forces)
-        self._arrows.see(snapshot.contacts.forces)
+        self.see(snapshot)
         arrows = arrow_parts(snapshot.contacts, self._arrows.scale, self._size) if self._forces else []
         poses = {"world": HERE, **self._fixed, **snapshot.poses}
         return picture(self._drawing, poses, self._camera, arrows)
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Take a Snapshot's forces into the scale of the arrows."""
+        self._arrows.settle(snapshot.contacts.forces)
+        self._arrows.see(snapshot.contacts.forces)
 
 
 def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part]:

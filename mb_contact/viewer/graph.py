@@ -18,6 +18,7 @@ from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 SLASH = "\u2215"  #: what stands for a slash in the names of nodes
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
+STILL = 7  #: digits of a pose in which it has changed, if it has
 COLLISION = (255, 120, 30)  #: colour of collision shapes
 AXES = 0.12  #: length of the axes of a link, of the scene's size
 NORMAL = 0.05  #: length of a drawn normal [m]
@@ -48,6 +49,7 @@ class SceneGraph:
         self._selected: str | None = None
         self._collisions: list[Any] | None = None
         self._version: int | None = None
+        self._placed: dict[str, tuple[float, ...]] = {}  #: poses that the page has
         self._spawned: dict[str, Any] = {}  #: frames of objects that the scene file does not know
         server.scene.set_up_direction("+z")
         self.frames = {}  #: link to the handle of its frame
@@ -93,6 +95,10 @@ class SceneGraph:
         """Move the links; those that are not named stay."""
         with self._server.atomic():
             for link, (position, quaternion) in poses.items():
+                now = (*(round(float(x), STILL) for x in position), *(round(float(x), STILL) for x in quaternion))
+                if self._placed.get(link) == now:  # viser would compare each anew, which takes most of a frame
+                    continue
+                self._placed[link] = now
                 for frames in (self.frames, self._spawned):  # a spawned object may bear the name of a deleted one
                     if link in frames:
                         frames[link].position = position
@@ -103,6 +109,7 @@ class SceneGraph:
         if objects is None or objects.version == self._version:
             return
         self._version = objects.version
+        self._placed.clear()
         with self._server.atomic():
             for frame in self._spawned.values():
                 frame.remove()
