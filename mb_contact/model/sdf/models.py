@@ -9,7 +9,7 @@ from typing import Any
 from lxml import etree
 
 from mb_contact.errors import ModelError
-from mb_contact.model.sdf.elements import WORLD, Frames, SdfReader, scoped
+from mb_contact.model.sdf.elements import MODEL, WORLD, Frames, SdfReader, scoped
 
 ENDINGS = (".sdf", ".world")  #: of SDF files
 
@@ -38,11 +38,13 @@ class SdfModel:
     canonical: dict[str, str] = field(default_factory=dict)  #: first link of each model, by the model's scoped name
 
     def link_of(self, part, name):
-        """Scoped name of the link that a name of a part means: a link, a frame that is attached to one, a model."""
-        full = scoped(part.scope, name)
-        while full in self.frames and full not in self.links:
-            frame = self.frames[full]
-            full = scoped(frame.scope, frame.element.get("attached_to") or "__model__")
+        """Scoped name of the link that a name of a part means: a link, a frame or joint on one, a model."""
+        full, seen = scoped(part.scope, name), set()
+        while full not in self.links and (full in self.frames or full in self.joints):
+            on = self.frames.get(full) or self.joints[full]
+            part.reader.refuse_if(full in seen, on.element, f"frame '{full}' is attached to itself")
+            seen.add(full)
+            full = scoped(on.scope, on.element.findtext("child") or on.element.get("attached_to") or MODEL)
         full = self.canonical.get(full, full)
         part.reader.refuse_if(
             full != WORLD and full not in self.links, part.element,
@@ -113,7 +115,8 @@ class Collector:
             )
             self.model(found.reader, found.element, (reader, include), model, full)
         if element.get("canonical_link"):
-            model.canonical[full] = scoped(full, element.get("canonical_link"))
+            model.canonical[full] = first = scoped(full, element.get("canonical_link"))
+            reader.refuse_if(first not in model.links, element, f"canonical_link: model '{full}' has no link '{first}'")
         for joint in element.findall("joint"):
             name, (relative, R, p) = scoped(full, reader.name(joint)), reader.pose(joint)
             part = Part(reader, joint, full)

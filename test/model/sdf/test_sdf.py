@@ -98,6 +98,7 @@ def test_links_joints_and_frames_stand_where_poses_say(file):
         + link.format("upper", "degrees='true'>0 0.1 0.4 20 0 0", MASS.format(1))
         + link.format("hand", "relative_to='upper' rotation_format='quat_xyzw'>0 0 0.3 0 0 0.6 0.8", MASS.format(0.4))
         + "<frame name='tcp' attached_to='hand'><pose>0 0.01 0.05 0 0 0</pose></frame>"
+        + "<frame name='end' attached_to='slide'/>"
     )
     joints = """<joint name="foot" type="fixed"><parent>world</parent><child>base</child></joint>
 <joint name="turn" type="revolute"><pose relative_to="base">0 0 0.1 0 0 0</pose><parent>base</parent>
@@ -245,6 +246,10 @@ WRONG = [
     (arm(LINK + "<link name='b'><pose relative_to='c'>0 0 0 0 0 0</pose></link>"), "there is no frame 'arm::c'"),
     (arm("<link name='a'><pose relative_to='b'>0 0 0 0 0 0</pose></link><link name='b'><pose relative_to='a'/></link>"),
      "relative to itself, by"),
+    (arm(LINK + "<frame name='f' attached_to='g'/><frame name='g' attached_to='f'/>"), "itself"),
+    (arm("<link name='world'/>"), "'world' is the frame that does not move; choose another name"),
+    (arm(LINK).replace("'arm'", "'arm' canonical_link='b'").replace('"arm"', '"arm" canonical_link="b"'),
+     "canonical_link: model 'arm' has no link 'arm::b'"),
     (arm("<link name='a'><inertial><mass>x</mass></inertial></link>"), "<mass> must be a number, got 'x'"),
     (arm("<link name='a'><inertial auto='true'/></link>"), "inertias are not computed of shapes"),
     (arm(LINK, JOINT.format("hinge", "a", "")), "type 'hinge' is not read; allowed: revolute"),
