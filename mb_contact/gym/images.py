@@ -56,9 +56,11 @@ class Images:
 
     def read(self) -> dict[str, NDArray[Any]]:
         """Each observation of all worlds: (w, height, width, 3) colours, or (w, height, width) depths [m]."""
-        worlds, found = self._worlds, {about: [] for about in self._of}
+        worlds = self._worlds
+        found: dict[str, list[Any]] = {about: [] for about in self._of}
+        names = {name for name, *_ in self._of.values()}
         for R, p in zip(worlds.body_rotations, worlds.body_positions):
-            taken = {name: self._cameras.read(name, R, p) for name in {name for name, _, _ in self._of.values()}}
+            taken: dict[str, Any] = {name: self._cameras.read(name, R, p) for name in names}
             for about, (name, colours, far) in self._of.items():
                 depth = np.clip(taken[name].depth, 0.0, far).astype(np.float32)
                 found[about].append(taken[name].colour if colours else depth)
