@@ -54,7 +54,7 @@ class Drawing(NamedTuple):
     planes: list  #: of Plane
     moving: tuple  #: links that are drawn and move
     friction: dict  #: coefficient of each pair of links that may touch
-    missing: list  #: sentences about what cannot be drawn
+    missing: list  #: sentences about what cannot be drawn, and what the world warns of: hulls that deviate, open meshes
     weight: float = 0.0  #: of a typical object [N]; 0 where there is none
     objects: dict = {}  #: links of the scene's objects to the names of their shapes
     frames: dict = {}  #: links without a shape to one that is drawn and moves with them, and their pose in it
@@ -75,9 +75,9 @@ def scene_drawing(scene: Scene, world: World) -> Drawing:
                if link not in of_robots}  # fmt: skip
     floor = None if scene.ground is None else float(scene.ground.height)
     carried = _carried(world, drawn)
-    weight, size = typical_weight(world), scene_size(world)
+    told, weight, size = [*world.warnings, *missing], typical_weight(world), scene_size(world)
     return Drawing(
-        visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects, carried, floor, size
+        visuals, collisions, planes, moving, link_frictions(world), told, weight, objects, carried, floor, size
     )
 
 

@@ -12,6 +12,7 @@ from mb_contact.model.scene import Primitive, Scene
 from mb_contact.model.shapes.deviations import told
 from mb_contact.model.shapes.shape_meshes import box_mesh
 from mb_contact.model.shapes.triangle_meshes import CLOSED, SHEET, triangle_mesh
+from mb_contact.viewer.drawing import scene_drawing
 
 
 def two_boxes():
@@ -86,6 +87,13 @@ def test_mass_and_inertia_of_a_mesh_of_given_density(tmp_path):
     hole = write(tmp_path / "open.obj", vertices, np.concatenate([cap[:, ::-1], sides]))
     with pytest.raises(SceneError, match=r"primitives\[0\].density: the mesh is open .* give a mass"):
         mb.build_world(Scene(primitives=(Primitive("l", "mesh", mesh=hole, base="free", density=2.0),)))
+
+
+def test_the_view_tells_by_how_much_a_hull_deviates(tmp_path):
+    file = write(tmp_path / "boxes.obj", *two_boxes())
+    scene = Scene(primitives=(Primitive("a", "mesh", mesh=file, collision_meshes="convex_hull"),))
+    (line,) = scene_drawing(scene, mb.build_world(scene)).missing
+    assert "its convex hull is up to" in line and "mm from the mesh (volume +1e+06 cm^3)" in line
 
 
 @pytest.mark.parametrize(("shape", "size", "volume"), [
