@@ -30,8 +30,13 @@ class Look(NamedTuple):
     section: tuple[int, int, int]  #: and 1 m
 
 
-_SEEN = ((round(255.0 * c) for c in colour) for colour in (ZENITH, HORIZON, GROUND))
-LIGHT = Look(*(tuple(colour) for colour in _SEEN), (182, 185, 184), (158, 162, 162))  # type: ignore[arg-type]
+
+def _bytes(colour: tuple[float, float, float]) -> tuple[int, int, int]:
+    red, green, blue = (round(255.0 * part) for part in colour)
+    return red, green, blue
+
+
+LIGHT = Look(_bytes(ZENITH), _bytes(HORIZON), _bytes(GROUND), (182, 185, 184), (158, 162, 162))
 DARK = Look((20, 24, 32), (58, 66, 78), (62, 66, 71), (74, 79, 84), (98, 104, 110))
 
 

@@ -18,7 +18,9 @@ from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.simulation.arrows import LONGEST, ArrowScale
 from mb_contact.viewer.inspector import pick, ray_length, touching
+from mb_contact.viewer.library import start_server
 from mb_contact.viewer.page import Page, simulated_scene
+from mb_contact.viewer.panel import _choices
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.scenes import about, shipped_scenes
 from mb_contact.viewer.snapshot import contact_points
@@ -323,3 +325,17 @@ def test_the_command_writes_an_html_file_of_a_simulation(tmp_path, capsys):
 def test_options_that_do_not_go_together_are_refused_with_one_line(wrong, words, capsys):
     assert main(["view", *wrong]) in (1, 2)
     assert words in capsys.readouterr().err
+
+
+def test_a_scene_of_ones_own_keeps_a_shipped_name(tmp_path):
+    """The list has the own one by its name, and the shipped one marked; the shipped file itself is there once."""
+    own = tmp_path / "ramp.yaml"
+    own.write_text(BOX.read_text())
+    choices = _choices("ramp", str(own))
+    assert choices["ramp"] == str(own) and choices["ramp (shipped)"] == shipped_scenes()["ramp"]
+    assert _choices("ramp", shipped_scenes()["ramp"]) == _choices("", "") == shipped_scenes()
+
+
+def test_what_is_shown_does_not_write_on_standard_output(capsys):
+    start_server(port=free_port()).stop()
+    assert capsys.readouterr().out == ""
