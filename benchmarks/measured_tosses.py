@@ -146,7 +146,8 @@ def main():
         learn, judge = simulated(options.tosses, 0), simulated(options.held_out, 1)
     print("| | friction | restitution | runs | s | place, mm | angle, degrees | cost on held-out tosses |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
-    by_gradients(learn[:1])  # compiled, or loaded
+    if not options.quick:
+        by_gradients(learn[:1])  # compiled, or loaded
     start = process_time()
     values, deviations, runs = by_gradients(learn)
     row("gradients", values, runs, process_time() - start, judge)
