@@ -45,13 +45,16 @@ def picture(drawing: Drawing, poses: Poses, camera: Camera, marks: Sequence[Part
 
     ``marks`` are drawn too, and throw no shadows.
     """
-    triangles, colours, normals, textures = [], [], [], []
+    triangles: list[Floats] = []
+    colours: list[Floats] = []
+    normals: list[Floats] = []
+    textures: list[tuple[int, Texture]] = []
     for part in (*drawing.visuals, *marks):
         p, quaternion = poses[part.link]
         R = quat_to_matrix(quaternion)
         triangles.append((part.vertices @ R.T + p)[part.triangles])
         if part.texture is not None:
-            textures.append((sum(map(len, colours)), part.texture))
+            textures.append((sum(len(rows) for rows in colours), part.texture))
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
         normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]

@@ -72,7 +72,7 @@ def wheel_urdf(play=PLAY, mass_factor=1.0):
 
 def tyre_obj():
     """What is drawn of the tyre: round, its edges rounded, with two grooves."""
-    inner, outer, half = *TYRE, 0.5 * TYRE_WIDTH
+    (inner, outer), half = TYRE, 0.5 * TYRE_WIDTH
     angles = [k * math.pi / 16.0 for k in range(9)]
     edge = [(outer - SHOULDER * (1.0 - math.sin(a)), half - SHOULDER * (1.0 - math.cos(a))) for a in angles]
     wide, deep = GROOVE
@@ -83,7 +83,7 @@ def tyre_obj():
 
 def rim_obj():
     """What is drawn of the rim."""
-    inner, outer, half = *RIM, 0.5 * RIM_WIDTH
+    (inner, outer), half = RIM, 0.5 * RIM_WIDTH
     return _turned("A rim", [(inner, half), (outer, half), (outer, -half), (inner, -half)])
 
 
