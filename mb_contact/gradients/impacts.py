@@ -131,12 +131,18 @@ class Chain:
         contacts, count = self.c.contacts, int(self.c.contacts.count[0])
         table = list(zip(contacts.pair[:count].tolist(), map(bytes, contacts.point[:count]), strict=True))
         work, gap, spread = self.c.work, contacts.gap.copy(), contacts.spread.copy()
+        pair, normal, met = contacts.pair[:count].copy(), contacts.normal[:count].copy(), count
         back, shift = work.shift.copy(), work.gap_shift.copy()
         at.phases.load()
         work.shift[:] = back
         count = int(contacts.count[0])
         of = [table.index(entry) for entry in
               zip(contacts.pair[:count].tolist(), map(bytes, contacts.point[:count]), strict=True)]  # fmt: skip
+        for i in of:  # a face's points stand at the height of its deepest
+            deeper = (pair == pair[i]) & (normal == normal[i]).all(axis=1) & (gap[:met] < gap[i])
+            if not set(np.flatnonzero(deeper)) <= set(of):
+                raise InputError("no derivative of an impact in which the deepest point of a face has no part; take a "
+                                 "shorter step")  # fmt: skip
         contacts.gap[:count], contacts.spread[:count] = gap[of], spread[of]
         collides = np.isfinite(at.moment[:count])
         self.d.phase = Phase(collides if apart else 0)

@@ -30,7 +30,7 @@ from mb_contact.core.tree.derivatives import make_derivative_arrays, make_deriva
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
-from mb_contact.gradients.impacts import Chain
+from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
 from mb_contact.gradients.motion import cross
 
@@ -243,11 +243,13 @@ class Differentiator:
         status, contact = pose_step(self._handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
         if status != FINE:
             raise self._refused(status, contact)
-        widths = {**self._widths, "restitution": 0, "least": count, "offset": rows, "shift": c.N}
-        cut = np.cumsum([0, *(widths[name] if name in names else 0 for name in COLUMNS)])
-        self.arrays.first[:] = cut
-        at = cut.tolist()
-        columns = {name: slice(*at[i : i + 2]) for i, name in enumerate(COLUMNS) if name in names}
+        if HANDED_ON[0] in names:
+            widths = {**self._widths, "restitution": 0, "least": count, "offset": rows, "shift": c.N}
+            at = np.cumsum([0, *(widths[name] if name in names else 0 for name in COLUMNS)]).tolist()
+            columns = {name: slice(*at[i : i + 2]) for i, name in enumerate(COLUMNS) if name in names}
+        else:
+            columns, _, at = self._columns(tuple(names))
+        g.first[:] = at
         width = at[-1]
         if len(self._T) <= rows or self._T.shape[1] <= rows + width:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + width))

@@ -114,9 +114,11 @@ def settle_push(g):
         row, side = g.path[i], g.side[i]
         S = spatial(g.S, row)
         for j in range(g.count[PATH]):
-            on_a, on_b = spatial(g.push, g.path[j]), spatial(g.pull, g.path[j])
-            f = on_a if side == 1 else spatial_sum(on_a if side == 3 else STILL, -1.0, on_b)
-            g.efforts[row, g.path[j]] += spatial_dot(S, f)
+            column = g.path[j]
+            if side != 2:
+                g.efforts[row, column] += spatial_dot(S, spatial(g.push, column))
+            if side != 1:
+                g.efforts[row, column] -= spatial_dot(S, spatial(g.pull, column))
     g.count[PATH] = 0
     g.count[BODY_A] = g.count[BODY_B] = -2
 
