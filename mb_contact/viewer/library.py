@@ -40,8 +40,16 @@ def start_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     check_host(host)
     port = free_port(host, as_port(port))
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # browsers open connections that they drop
-    with contextlib.redirect_stdout(sys.stderr):  # its banner is no output of whoever shows something
-        return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no output of whoever shows something
+        server = viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
+    stop = server.stop
+
+    def stop_quietly():
+        with contextlib.redirect_stdout(sys.stderr):
+            stop()
+
+    server.stop = stop_quietly
+    return server
 
 
 def free_port(host: str, port: int) -> int:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from scenes.mesh_bodies import closed, revolved, sheet_of, tube, wheel, write_obj
+from mb_contact.model.rotations import quat_to_matrix
+from scenes.mesh_bodies import closed, mug, revolved, sheet_of, tube, wheel, write_obj
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 DEEPEST = 1e-8
@@ -54,6 +55,25 @@ def test_a_mug_hangs_on_a_hook(tmp_path):
     for _ in range(400):
         assert step(sim).energy <= first
     assert -0.1 < sim.q[2] < 0.0  # it has not fallen off
+
+
+@pytest.mark.parametrize("start", [-0.9, -0.5, 0.7])
+def test_a_mug_whose_file_has_six_digits_stays_on_its_hook(tmp_path, start):
+    """Rounding makes normals at its edges no units in the 13th digit; each edge that touches is a contact all the same.
+
+    The handle is an arc of 30 mm about (38, 0, 47) mm, on whose inner side the hook starts, at an angle.
+    """
+    about, turn = np.array([0.038, 0.0, 0.047]), start - 0.5 * np.pi
+    at = about + 0.0195 * np.array([np.cos(start), 0.0, np.sin(start)])
+    R = np.array([[np.cos(turn), 0.0, np.sin(turn)], [0.0, 1.0, 0.0], [-np.sin(turn), 0.0, np.cos(turn)]])
+    hook = Primitive("hook", "capsule", (0.005, 0.1), pose=Pose((0.0, 0.015, 0.0), (0.5 * np.pi, 0.0, 0.0)))
+    body = Primitive("mug", "mesh", base="free", mass=0.35, mesh=str(write_obj(tmp_path / "mug.obj", mug().round(6))),
+                     collision_meshes="mesh", pose=Pose(tuple(-R @ at), (0.0, turn, 0.0)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(hook, body)))
+    for _ in range(500):
+        step(sim)
+    p, quaternion = sim.link_pose("mug")
+    assert np.linalg.norm((quat_to_matrix(quaternion).T @ -p - about)[[0, 2]]) < 0.021
 
 
 def keyhole(sides=32):

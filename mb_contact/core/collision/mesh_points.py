@@ -12,7 +12,7 @@ from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 
-SAME = 1.0 - 1e-13  #: cosine of the angle between normals of one plane
+SAME = 2e-13  #: square of the difference up to which normals, which rounding leaves no units, are of one plane
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
 ULP = 2.3e-16
 
@@ -34,7 +34,8 @@ def reduce_mesh_points(work, count, tol):
             continue
         size, n = 0, vector(normals, k)
         for m in range(k, count):
-            if group[m] != -1 or vector_dot(n, vector(normals, m)) < SAME or size == work.points.shape[0]:
+            aside = vector_sum(vector(normals, m), -1.0, n)
+            if group[m] != -1 or vector_dot(aside, aside) > SAME or size == work.points.shape[0]:
                 continue
             apart = vector_sum(vector(points, m), -1.0, vector(points, k))
             if abs(vector_dot(n, apart)) <= 4.0 * tol + abs(points[k, 3]) + abs(points[m, 3]):

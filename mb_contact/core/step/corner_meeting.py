@@ -15,7 +15,7 @@ from mb_contact.core.collision.manifolds import PLANE_FACE, build_contacts
 from mb_contact.core.collision.meeting import answer, ask, at_start, separation_along
 from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, opposite, place
 from mb_contact.core.jit import kernel
-from mb_contact.core.step.exchange import bend
+from mb_contact.core.step.exchange import bend, is_pressed
 from mb_contact.core.step.need import FLAT, MEAN, STRIKES, put_met, verdict_on
 from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE
@@ -124,7 +124,7 @@ def _comes_in(h, pair, i):
         if contacts.pair[k] == pair and vector_dot(vector(contacts.normal, k), n) >= ALIKE:
             d = vector_sum(middle, -1.0, vector(contacts.point, k))
             if vector_dot(d, d) <= (near + abs(start)) ** 2:
-                return bend(h, k, gap)
+                return is_pressed(h, k) and bend(h, k, gap)
     put_met(need.met, pair, OF_END + need.met.count[0], start, n, middle)
     return True
 
@@ -146,7 +146,8 @@ def _comes_down(h, pair, side, face):
             continue
         k = _contact_at(h, pair, side, i, tol)
         if k >= 0:
-            changes = (p[2] < -TURNS * geoms.unit[0] and bend(h, k, p[2])) or changes
+            turns = p[2] < -TURNS * geoms.unit[0] and is_pressed(h, k)
+            changes = (turns and bend(h, k, p[2])) or changes
             continue
         foot = vector_sum(corner, -p[2], n)
         apart = vector_sum(at_start(motion, side, 1.0, corner), -1.0, at_start(motion, 1 - side, 1.0, foot))

@@ -170,25 +170,42 @@ def find_met(met, pair, feature):
 
 
 @kernel
-def bend(h, k, end):
-    """Have contact k, which is pressed and has the gap ``end`` at the end [m], end where its row says; or False.
+def is_pressed(h, k):
+    """Whether contact k has an impulse and was not deep at first.  Reads: contacts, geoms, sol.  Writes: nothing."""
+    return h.sol.r[3 * k] > 0.0 and h.contacts.gap[k] >= -SHALLOW * h.geoms.unit[0]
 
-    What turning adds to the straight way of its row becomes part of its gap.
+
+@kernel
+def bend(h, k, end):
+    """Have contact k, which has the gap ``end`` at the end [m], end where its row says; or False.
+
+    What turning adds to the straight way of its row becomes part of its gap.  Who was deep at the start comes out of it
+    by SHALLOW.
 
     Reads: contacts, geoms, need, rows, settings, sol.  Writes: need.
     """
     contacts, met = h.contacts, h.need.met
     j = find_met(met, contacts.pair[k], contacts.feature[k])
-    late = j < 0 and (contacts.gap[k] < -SHALLOW * h.geoms.unit[0] or met.count[0] == met.gap.shape[0])
-    if h.sol.solved[0] == 0 or h.sol.r[3 * k] <= 0.0 or late:
+    if h.sol.solved[0] == 0 or (j < 0 and met.count[0] == met.gap.shape[0]):
         return False
+    deep = min(_gap_of_start(h, k) + SHALLOW * h.geoms.unit[0], 0.0)
     if j < 0:
         j = put_met(
             met, contacts.pair[k], contacts.feature[k], 0.0, vector(contacts.normal, k), vector(contacts.point, k)
         )
         put_vector(met.spread, j, vector(contacts.spread, k))
-    met.gap[j] = end - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k])
+    met.gap[j] = end - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k]) - deep
     return True
+
+
+@kernel
+def _gap_of_start(h, k):
+    """Gap of contact k when the step began [m]; of one that has come in, zero."""
+    contacts, before = h.contacts, h.need.before
+    if h.need.info[ROUND] == 0:
+        return contacts.gap[k]
+    i = find_met(before, contacts.pair[k], contacts.feature[k])
+    return before.gap[i] if i >= 0 else 0.0
 
 
 @kernel

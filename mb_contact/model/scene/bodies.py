@@ -269,10 +269,6 @@ class Primitive:
     pose: Pose = key("Where it stands.", Pose())
     base: str = key("Whether it is fixed to the world.", "weld", choices=BASES)
     mass: float | None = key("Mass; a free one needs it, or a density.", None, unit="kg", above=0.0, example="2.0")
-    density: float | None = key(
-        "Density, in place of the mass; a mesh must be closed.", None, unit="kg/m^3", above=0.0, example="2700.0",
-        only={"base": ("free",)},
-    )
     inertia: tuple[float, float, float] | None = key(
         "Principal moments; by default those of the homogeneous solid.", None, unit="kg m^2",
         example="[0.01, 0.01, 0.02]",
@@ -311,6 +307,10 @@ class Primitive:
     visual: PrimitiveVisual | None = key(
         "What it looks like, apart from what collides; by default its mesh as the file has it, or its shape.", None,
         example="{mesh: mug.glb}",
+    )
+    density: float | None = key(
+        "Density, in place of the mass; a mesh must be closed.", None, unit="kg/m^3", above=0.0, example="2700.0",
+        only={"base": ("free",)},
     )
 
     def kind(self) -> int:
