@@ -315,5 +315,8 @@ def refuse_step(context, never):
         raise InputError(never)
     if c.scene.sleep and c.sleep.count.any():
         raise InputError("no derivative of a scene with sleeping bodies; leave them out")
+    if c.wrenches.depend_on_poses():
+        raise InputError("no derivative of a step with external wrenches in the axes of links or beside the origins of "
+                         "their bodies, or with gravity of single bodies; let wrenches act at origins in world axes")
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")

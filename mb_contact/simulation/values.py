@@ -95,7 +95,11 @@ class Values:
         before = self._state.energy()
         for key, number in zip(wanted, numbers):
             self._write(name, array, places[key], number)
+            self.context.changed.pop((name, key), None)  # what was changed last is last where it is done again
             self.context.changed[name, key] = number.tolist()
+            if name == "mass" and ("inertia", key) in self.context.changed:  # which has grown with it
+                del self.context.changed["inertia", key]
+                self.context.changed["inertia", key] = self.values("inertia")[key]
         self.context.sleepers.wake()
         self._state.account_for(before)
 

@@ -86,6 +86,13 @@ class ExternalWrenches:
             external[k] += value
             self.applied.append((self._world.body_names[k], k, value))
 
+    def depend_on_poses(self):
+        """Whether a wrench about the origin of a body in world axes would be another one at another pose."""
+        frames = self._world.frames
+        return bool(self.own_gravity) or any(
+            AXES[self._axes[i]] == "link" or frames[self.links[i]].p.any() for i in np.flatnonzero(self._end)
+        )
+
     def own_weights(self):
         """Body and force (3,) at its centre of mass [N] by which its own gravity differs from the scene's."""
         return [(k, self._world.tree.mass[k] * (own - self._gravity)) for k, own in self.own_gravity.items()]

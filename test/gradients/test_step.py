@@ -258,3 +258,14 @@ def test_what_has_no_derivative_is_refused(box):
     box.step()
     with pytest.raises(InputError, match="with_respect_to"):
         box.step_derivatives(["colour"])
+
+
+def test_wrenches_that_depend_on_poses_are_refused():
+    """A wrench in the axes of a link, and the weight of one body, turn with it; what does not has a derivative."""
+    for act in (lambda sim: sim.set_external_wrench("link_1", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], axes="link"),
+                lambda sim: sim.set("gravity", [[1.0, 0.0, 2.0]], of=["link_1"])):  # fmt: skip
+        sim = mb.Simulator(mb.pendulum(2).scene())
+        act(sim)
+        sim.step()
+        with pytest.raises(InputError, match="axes of links or beside"):
+            sim.step_derivatives()

@@ -10,11 +10,13 @@ import time
 import numpy as np
 import pytest
 
+import mb_contact as mb
 import ros.contract as contract
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.embedded.parameters import to_message
 from mb_contact.ros.embedded.parts import Clock, Timer
 from mb_contact.ros.qos import QoS
+from mb_contact.ros.services.values import place_of
 from paths import ROOT
 from ros.asking import ask, endpoints, get_parameter, newest, parameters, set_parameters
 from ros.support import COMPILING, SET_BOOL, TIMEOUT, Session, wait_until
@@ -239,3 +241,13 @@ def test_a_timer_begins_anew_where_time_goes_back_or_changes():
 
 def peer_environment(peer):
     return {"ROS_DOMAIN_ID": str(peer.node.context.domain_id)}
+
+
+def test_a_name_that_ends_with_a_dot_names_nothing():
+    """``mass.`` is a slip, and not the mass of all bodies."""
+    box = mb.model.Primitive("box", "box", (0.1,) * 3, mb.model.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    sim = mb.Simulator(mb.Scene(primitives=(box,), ground=mb.model.Ground()))
+    assert place_of(sim, "mass") == ("mass", None)
+    name, of = place_of(sim, "mass.")
+    with pytest.raises(mb.MbContactError, match="there is no ''"):
+        sim.set(name, 2.0, of=of)

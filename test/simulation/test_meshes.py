@@ -287,3 +287,22 @@ def _turn(q):
     """Angle about z of a body that has turned about it alone [rad]."""
     return 2.0 * np.arctan2(q[5], q[6])
 
+
+
+@pytest.mark.parametrize("target", ["mesh", "box"])
+def test_a_fast_mesh_does_not_go_through_a_thin_wall(tmp_path, target):
+    """A die of 2 cm at 50 m/s and a plate of 1 mm: the way of a step is 50 times as long as that is thick."""
+    die = write_obj(tmp_path / "die.obj", wheel(0.01 * np.sqrt(2.0) * circle(4, 0.5), 0.002, 0.02))
+    plate = write_obj(tmp_path / "plate.obj", wheel(0.5 * np.sqrt(2.0) * circle(4, 0.5), 0.01, 0.001))
+    wall = Primitive("wall", "box", (1.0, 1.0, 1e-3))
+    if target == "mesh":
+        wall = Primitive("wall", "mesh", mesh=str(plate), collision_meshes="mesh")
+    for k in range(4):
+        thrown = mb.model.Velocity(linear=(0.0, 0.0, -50.0))
+        pose = Pose((0.1, 0.05, 0.1 + 0.0125 * k), (0.3, 0.4, 0.0))
+        body = Primitive("die", "mesh", (), pose, "free", 0.1, inertia=(1e-5,) * 3, velocity=thrown, mesh=str(die),
+                         collision_meshes="mesh")  # fmt: skip
+        sim = mb.Simulator(mb.Scene(primitives=(wall, body), gravity=(0.0, 0.0, 0.0)))
+        for _ in range(6):
+            sim.step()
+        assert sim.q[2] > 0.0 and sim.v[5] > -1.0

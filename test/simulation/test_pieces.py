@@ -131,3 +131,21 @@ def test_fast_motion_that_is_right_goes_on(scheme):
         assert (step.certificate.pieces, step.certificate.by_euler) == (1, 0)
     assert events == 1 and sim.energy() == pytest.approx(energy, rel=1e-9)
     assert abs(sim.link_pose("ball_0")[0][0]) > 10.0
+
+
+def test_a_strike_before_the_step_was_taken_in_pieces():
+    """Impacts are lent to such a scene where bodies strike, and are gone in the pieces."""
+    r = np.random.default_rng(1)
+    spin, speed, axis = 10.0 ** r.uniform(0.0, 2.5), 10.0 ** r.uniform(-1.0, 2.0), r.normal(size=2)
+    axis, _ = axis / np.linalg.norm(axis), r.choice([1e-3, 4e-3])
+    sheet = mb.model.Primitive(
+        "sheet", "box", (1.0, 1.0, 0.001), base="free", mass=50.0, inertia=(4.0, 4.0, 8.0),
+        velocity=mb.model.Velocity(angular=(*(spin * axis), 0.0)),
+    )  # fmt: skip
+    place = mb.model.Pose((*r.uniform(-0.4, 0.4, 2), 0.06), tuple(r.uniform(-3.0, 3.0, 3)))
+    thrown = mb.model.Velocity(angular=tuple(spin * r.normal(size=3)), linear=(0.0, 0.0, -speed))
+    body = mb.model.Primitive(
+        "body", "ellipsoid", (0.04, 0.03, 0.02), place, "free", 0.5, velocity=thrown
+    )
+    sim = mb.Simulator(mb.Scene(primitives=(sheet, body), gravity=(0.0, 0.0, 0.0)))
+    assert max(sim.step().certificate.pieces for _ in range(10)) > 1

@@ -117,3 +117,12 @@ def test_a_simulator_and_worlds_are_given_the_same_values_by_the_same_names():
     sim.step(steps=20)
     worlds.step(steps=20)
     assert worlds.v[0].tobytes() == sim.v.tobytes() and np.abs(sim.v).max() > 1e-3
+
+
+def test_what_was_set_in_any_order_is_done_again_as_it_is():
+    """Mass scales an inertia that was set before it, and leaves one that is set behind it."""
+    sim, one = sliding(), [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]
+    for name, value in (("inertia", [one]), ("mass", 2.0), ("inertia", [one]), ("mass", 3.0)):
+        sim.set(name, value, of=["box"])
+        assert sim.rebuilt(sim.scene).values("inertia")["box"] == pytest.approx(sim.values("inertia")["box"], rel=1e-12)
+    assert sim.values("inertia")["box"][0] == pytest.approx(0.015)

@@ -162,9 +162,9 @@ def place_of(simulator: Any, name: str) -> tuple[str, Any]:
     """
     if not hasattr(simulator, "values"):
         raise InputError("scenes of smooth surfaces in contact coordinates have no values that can be set")
-    value, _, rest = name.partition(".")
+    value, dot, rest = name.partition(".")
     keys = simulator.values(value)
-    if not rest:
+    if not dot:
         return value, None
     found = [key for key in keys if name in names_of(value, key)]
     return value, found or [rest]  # what is not there is told by set

@@ -104,7 +104,7 @@ class Pieces:
             return status
         self._sums.publish(dt)
         done = 0.0
-        if self._impacts is not None:
+        if self._kept is not None:
             context.impacts = self._impacts
             _put(self._impacts, self._kept)
             done = self._impacts.work_done
