@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mb_contact.model.mjcf.elements import number, numbers, origin
+from mb_contact.model.urdf.xml_reader import WRITTEN
 
 #: Lengths of shapes, and the attribute of a URDF that has them; radii of an ellipsoid are half its size there.
 SHAPES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"),
@@ -58,12 +59,13 @@ def address(reader, uri):
     try:
         return os.fspath(reader.find(uri).resolve())
     except FileNotFoundError:
-        return uri  # who loads the text is told which file is missing, or leaves meshes out
+        # who loads the text is told which file is missing, or leaves meshes out
+        return uri if "://" in uri else os.path.abspath(reader.path.parent / uri)
 
 
 def add_collision(reader, element, pose, link):
     """``<collision>`` in a link of a URDF."""
-    found = ElementTree.SubElement(link, "collision", name=reader.name(element))
+    found = ElementTree.SubElement(link, "collision", {"name": reader.name(element), WRITTEN: reader.place(element)})
     origin(found, *pose)
     shape = shape_of(reader, element)
     reader.refuse_if(
@@ -112,7 +114,7 @@ def add_visual(reader, element, pose, link):
         if not any(shape_of(reader, collision).tag == shape.tag for collision in beside):
             reader.leave(shape)  # none stands in the scene in its place
         return
-    found = ElementTree.SubElement(link, "visual")
+    found = ElementTree.SubElement(link, "visual", {WRITTEN: reader.place(element)})
     origin(found, *pose)
     if not add_geometry(reader, shape, found):
         link.remove(found)

@@ -16,6 +16,7 @@ from mb_contact.model.scene.robots import JointProperties
 from mb_contact.model.sdf.elements import WORLD, Frames, scene_pose, scoped, with_z, within
 from mb_contact.model.sdf.models import SdfModel, unused
 from mb_contact.model.sdf.shapes import STILL_SHAPES, add_collision, add_visual, shape_of
+from mb_contact.model.urdf.xml_reader import WRITTEN
 
 KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed",
          "ball": "spherical", "universal": "", "revolute2": "", "screw": "screw"}  # fmt: skip
@@ -169,7 +170,8 @@ class RobotBuilder:
         part = self.model.links[name]
         reader, element = part.reader, part.element
         reader.take(element, "pose", "inertial", "collision", "visual", "sensor")
-        link = ElementTree.SubElement(self.root, "link", name=self.names[name])
+        written = {WRITTEN: reader.place(element)}
+        link = ElementTree.SubElement(self.root, "link", {"name": self.names[name], **written})
         if not self.model.static:
             self._inertial(part, name, link)
         for collision in element.findall("collision"):
@@ -195,7 +197,8 @@ class RobotBuilder:
             if inertia is not None:
                 for key, (i, j) in ENTRIES.items():
                     I[i, j] = I[j, i] = reader.number(inertia, key, float(i == j))
-        element = ElementTree.SubElement(link, "inertial")
+        written = {} if inertial is None else {WRITTEN: reader.place(inertial)}
+        element = ElementTree.SubElement(link, "inertial", written)
         origin(element, *pose)
         ElementTree.SubElement(element, "mass", value=number(mass))
         ElementTree.SubElement(element, "inertia", {key: number(I[at]) for key, at in ENTRIES.items()})
@@ -250,7 +253,8 @@ class RobotBuilder:
         reader, axis = part.reader, part.element.find(tag) if tag else None
         bounds = _bounds(reader, axis) if kind in ("revolute", "prismatic") else {}
         kind = "continuous" if kind == "revolute" and set(bounds.values()) == {"inf", "-inf"} else kind
-        joint = ElementTree.SubElement(self.root, "joint", name=called, type=kind)
+        written = reader.place(part.element if axis is None else axis)
+        joint = ElementTree.SubElement(self.root, "joint", {"name": called, "type": kind, WRITTEN: written})
         self._ends(joint, *ends, pose)
         if kind in ("fixed", "spherical"):
             if axis is not None:
