@@ -258,7 +258,7 @@ class RobotBuilder:
         self._ends(joint, *ends, pose)
         if kind in ("fixed", "spherical"):
             if axis is not None:
-                reader.take(axis)
+                reader.take(axis, "xyz", "use_parent_model_frame")
             return
         reader.refuse_if(axis is None, part.element, f"joint '{part.element.get('name')}' has no <{tag}>; add it")
         direction = self._axis(part, name, tag)

@@ -56,7 +56,16 @@ def file(tmp_path):
 
 
 def arm(links="", joints="", version="1.9"):
-    return f'<sdf version="{version}"><model name="arm">{links}{joints}</model></sdf>'
+    """Links are in line 2, joints in line 3."""
+    return f'<sdf version="{version}"><model name="arm">\n{links}\n{joints}\n</model></sdf>'
+
+
+def still(name, shapes, more=""):
+    return f"<model name='{name}'><static>1</static><link name='l'>{shapes}</link>{more}</model>"
+
+
+def world(models):
+    return f"<sdf version='1.9'>\n<world name='w'>\n{models}</world></sdf>"
 
 
 def test_a_world_with_a_table_is_that_scene(file):
@@ -238,40 +247,226 @@ def test_files_of_the_command_line_and_of_scenes(file, tmp_path, capsys):
 
 
 LINK = f"<link name='a'>{MASS.format(1)}</link>"
+TWO = LINK + f"<link name='b'>{MASS.format(1)}</link>"
 JOINT = "<joint name='j' type='{0}'><parent>a</parent><child>{1}</child>{2}</joint>"
+PLANE = "<{0} name='c'><geometry><plane/></geometry>{1}</{0}>"
+LIMIT = "<limit><lower>{0}</lower><upper>{1}</upper></limit>"
+
+
+def box(more="", size="1 1 1"):
+    return f"<link name='a'>{BOX.format('collision', size, more)}</link>"
+
+
+def moving(kind, axis, more=""):
+    return arm(TWO, JOINT.format(kind, "b", f"{more}<axis><xyz>0 1 0</xyz>{axis}</axis>"))
+
+
+SENSED = "<link name='a'><sensor name='s' type='{0}'>{1}</sensor></link>"
+NOWHERE = "<pose relative_to='nope'>0 0 0 0 0 0</pose>"
+#: A text, the line of what is wrong, what is said.
 WRONG = [
-    (arm(), "scene.sdf:1: model 'arm' has no <link>"),
-    (arm("<link name='a'/><link name='a'/>"), "'arm::a' is declared twice"),
-    (arm(LINK + "<link name='b'><pose>0 0 0</pose></link>"), "<pose> must be 6 numbers, got '0 0 0'"),
-    (arm(LINK + "<link name='b'><pose relative_to='c'>0 0 0 0 0 0</pose></link>"), "there is no frame 'arm::c'"),
+    (arm(), 1, "model 'arm' has no <link>"),
+    (arm("<link name='a'/><link name='a'/>"), 2, "'arm::a' is declared twice, first in line 2"),
+    (arm(LINK + "<link name='b'><pose>0 0 0</pose></link>"), 2, "<pose> must be 6 numbers, got '0 0 0'"),
+    (arm(LINK + f"<link name='b'>{NOWHERE}</link>"), 2, "there is no frame 'arm::nope'"),
+    (arm(box(NOWHERE)), 2, "<collision>: there is no frame 'arm::nope'"),
+    (arm(box().replace("collision", "visual").replace("<geometry>", NOWHERE + "<geometry>")), 2,
+     "<visual>: there is no frame 'arm::nope'"),
+    (arm(f"<link name='a'><inertial>{NOWHERE}</inertial></link>"), 2, "<inertial>: there is no frame 'arm::nope'"),
+    (arm(TWO, JOINT.format("revolute", "b", "<axis><xyz expressed_in='nope'>0 0 1</xyz></axis>")), 3,
+     "<axis>: there is no frame 'arm::nope'"),
+    (world(still("floor", PLANE.format("collision", NOWHERE))), 3, "<collision>: there is no frame 'floor::nope'"),
+    (arm(f"<link name='a'><sensor name='s' type='imu'>{NOWHERE}</sensor></link>"), 2, "<sensor>: there is no frame"),
     (arm("<link name='a'><pose relative_to='b'>0 0 0 0 0 0</pose></link><link name='b'><pose relative_to='a'/></link>"),
-     "relative to itself, by"),
-    (arm(LINK + "<frame name='f' attached_to='g'/><frame name='g' attached_to='f'/>"), "itself"),
-    (arm("<link name='world'/>"), "'world' is the frame that does not move; choose another name"),
-    (arm(LINK).replace("'arm'", "'arm' canonical_link='b'").replace('"arm"', '"arm" canonical_link="b"'),
-     "canonical_link: model 'arm' has no link 'arm::b'"),
-    (arm("<link name='a'><inertial><mass>x</mass></inertial></link>"), "<mass> must be a number, got 'x'"),
-    (arm("<link name='a'><inertial auto='true'/></link>"), "inertias are not computed of shapes"),
-    (arm(LINK, JOINT.format("hinge", "a", "")), "type 'hinge' is not read; allowed: revolute"),
-    (arm(LINK, JOINT.format("fixed", "b", "")), "names 'b', which is no link of model 'arm'"),
-    (arm(LINK, JOINT.format("fixed", "a", "")), "joins a link to itself"),
-    (arm(LINK + "<link name='b'/>", JOINT.format("revolute", "b", "")), "has no <axis>"),
-    (arm("<link name='a'><collision name='c'><geometry><plane/></geometry></collision></link>"),
-     "<plane> is no shape of a link here"),
-    (arm("<link name='a'><collision name='c'><geometry/></collision></link>"), "<collision> needs one shape"),
-    (arm("<include><uri>model://nowhere</uri></include>"), "'model://nowhere' not found"),
-    (arm("<include><uri>https://fuel.org/1</uri></include>"), "https:// addresses are not read"),
-    (arm("<include merge='true'><uri>scene.sdf</uri></include>"), 'merge="true"> is not read'),
-    (arm("<include><uri>scene.sdf</uri></include>"), "includes itself"),
-    ("<sdf version='1.9'><world name='w'/></sdf>", "there is no <model> and no <include>"),
-    ("<sdf version='2.0'/>", "SDF version '2.0' is not read"),
-    ("<robot/>", "the root element is <robot>"),
-    ("<sdf>", "not well-formed XML"),
+     2, "relative to itself, by"),
+    (arm(LINK + "<frame name='f' attached_to='g'/><frame name='g' attached_to='f'/>"), 2, "itself"),
+    (arm("<link name='world'/>"), 2, "'world' is the frame that does not move; choose another name"),
+    (arm(LINK).replace('"arm"', '"arm" canonical_link="b"'), 1, "canonical_link: model 'arm' has no link 'arm::b'"),
+    (arm("<link name='a'><inertial><mass>x</mass></inertial></link>"), 2, "<mass> must be a number, got 'x'"),
+    (arm("<link name='a'><inertial><mass></mass></inertial></link>"), 2, "<mass> must be a number, got ''"),
+    (arm("<link name='a'><inertial auto='true'/></link>"), 2, "inertias are not computed of shapes"),
+    (arm(LINK + "<static>yes</static>"), 2, "<static> must be true, 1, false, 0, got 'yes'"),
+    (arm(LINK + "<static></static>"), 2, "<static> must be true, 1, false, 0, got ''"),
+    (arm(LINK, still("n", "")), 3, "model 'n' is static within one that is not"),
+    (arm(LINK, JOINT.format("hinge", "a", "")), 3, "type 'hinge' is not read; allowed: revolute"),
+    (arm(LINK, JOINT.format("fixed", "b", "")), 3, "names 'b', which is no link of model 'arm'"),
+    (arm(LINK, JOINT.format("fixed", "a", "")), 3, "joins a link to itself"),
+    (arm(LINK + "<link name='b'/>", JOINT.format("revolute", "b", "")), 3, "has no <axis>"),
+    (moving("revolute", "<mimic joint='j' axis='axis2'/>"), 3, "joint 'arm::j' has no axis2"),
+    (arm(f"<link name='a'>{PLANE.format('collision', '')}</link>"), 2, "<plane> is no shape of a link here"),
+    (arm("<link name='a'><collision name='c'><geometry/></collision></link>"), 2, "<collision> needs one shape"),
+    (arm("<include><uri>model://nowhere</uri></include>"), 2, "'model://nowhere' not found"),
+    (arm("<include><uri>https://fuel.org/1</uri></include>"), 2, "https:// addresses are not read"),
+    (arm("<include merge='true'><uri>scene.sdf</uri></include>"), 2, 'merge="true"> is not read'),
+    (arm("<include><uri>scene.sdf</uri></include>"), 2, "includes itself"),
+    # what the made URDF or the scene refuses
+    (arm(f"<link name='a'>{MASS.format(-1)}</link>"), 2, "link 'arm': mass -1 kg is negative"),
+    (moving("revolute", LIMIT.format(1, -1)), 3, "joint 'j': lower limit 1 is above upper -1"),
+    (moving("revolute", "").replace("0 1 0", "0 0 0"), 3, "joint 'j': the axis is zero"),
+    (arm(box(size="-1 1 1")), 2, "<box> has a length that is not greater than zero"),
+    (arm(box().replace("<box><size>1 1 1</size></box>", "<mesh><uri>no.stl</uri></mesh>")), 2,
+     "/no.stl' does not exist"),
+    (arm(box("<surface><friction><ode><mu>-1</mu></ode></friction></surface>")), 2, "<mu> must be at least 0, got -1"),
+    (arm(box("<surface><bounce><restitution_coefficient>2</restitution_coefficient></bounce></surface>")), 2,
+     "<restitution_coefficient> must be between 0 and 1, got 2"),
+    (arm(SENSED.format("camera", "<camera><image><width>-3</width></image></camera>")), 2, "<width> must be a whole number of at least 1, got -3"),
+    (arm(SENSED.format("lidar", "<lidar><range><min>3</min><max>1</max></range></lidar>")), 2, "must be above near"),
+    ("<sdf version='1.9'>\n<world name='w'/></sdf>", 2, "there is no <model> and no <include>"),
+    ("<?xml version='1.0'?>\n<sdf version='2.0'/>", 2, "SDF version '2.0' is not read"),
+    ("<?xml version='1.0'?>\n<robot/>", 2, "the root element is <robot>"),
+    ("\n<sdf>", 2, "not well-formed XML"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text, said", WRONG)
-def test_what_is_not_read_is_refused_with_its_place(file, text, said):
-    with pytest.raises(mb.SceneError) as caught:
+@pytest.mark.parametrize("text, line, said", WRONG)
+def test_what_is_not_read_is_refused_with_its_place(file, text, line, said):
+    with pytest.raises(mb.MbContactError) as caught:
         mb.build_world(mb.load_scene(file(text)))
-    assert said in str(caught.value) and "scene.sdf:1: " in str(caught.value)
+    assert said in str(caught.value) and f"scene.sdf:{line}: " in str(caught.value)
+
+
+RING = JOINT.format("revolute", "b", "<axis><xyz>0 1 0</xyz></axis>").replace("'j'", "'i'")
+#: A text, the elements that are told as not taken.
+LEFT = [
+    (arm(TWO, RING + JOINT.format("revolute", "b", "<axis><xyz>0 1 0</xyz><limit/><dynamics/><mimic/><unknown/></axis>")),
+     ("limit", "dynamics", "mimic", "unknown")),
+    (moving("screw", LIMIT.format(-1, 1), "<screw_thread_pitch>0.1</screw_thread_pitch>"), ("lower", "upper")),
+    (moving("continuous", LIMIT.format(-1, 1)), ("lower", "upper")),
+    (moving("ball", "<dynamics><damping>1</damping></dynamics>"), ("dynamics",)),
+    (arm("<link name='a'><velocity_decay/></link>"), ("velocity_decay",)),
+    (arm(SENSED.format("gpu_lidar", "<lidar><scan><vertical><resolution>2</resolution></vertical></scan></lidar>")),
+     ("resolution",)),
+    (arm(SENSED.format("camera", "<camera><image><format>L8</format></image></camera>")), ("format",)),
+    (arm(box(size="1 1 1</size></box></geometry></collision><collision name='d'><geometry><box><size>1 1 1").replace(
+        "</link>", "<sensor name='s' type='contact'><contact><collision>d</collision></contact></sensor></link>")),
+     ("collision",)),
+    (arm(LINK, "<model name='n'><self_collide>1</self_collide><link name='b'/></model>"), ("self_collide",)),
+    (world(f"<physics type='ode'><max_step_size>5</max_step_size></physics><model name='m'>{LINK}</model>"),
+     ("max_step_size",)),
+    (arm(f"<link name='a'>{PLANE.format('visual', '')}</link>"), ("plane",)),
+    (arm(box("<surface><friction><ode><mu>1</mu><mu2>0.5</mu2></ode></friction></surface>")), ("mu2",)),
+    (arm(f"<link name='a'>{BOX.format('visual', '1', '<material><diffuse>1 0 0</diffuse></material>')}</link>").replace(
+        "<box><size>1</size></box>", "<mesh><uri>a.dae</uri></mesh>"), ("material",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, tags", LEFT)
+def test_what_is_not_taken_is_told_once(file, text, tags):
+    scene = mb.load_scene(file(text))
+    assert tuple(doubt.split(": <")[1].split(">")[0] for doubt in scene.doubts) == tags
+    assert all(" is not taken" in doubt and ", nor in" not in doubt for doubt in scene.doubts)
+
+
+def test_many_frames_one_in_the_other_have_poses(file):
+    from mb_contact.model.sdf.elements import Frames, SdfReader
+
+    frames, reader = Frames(), SdfReader(file(arm(LINK)))
+    for i in range(3000):
+        frames.add(f"f{i}", reader, reader.sdf, f"f{i - 1}" if i else "world", np.eye(3), np.array([0.0, 0.0, 0.5]))
+    np.testing.assert_allclose(frames.pose("f2999")[1], [0.0, 0.0, 1500.0])
+
+
+def test_inertias_stand_in_turned_frames(file):
+    """A hinge's inertia is n (R I R^T) n + m |n x c|^2 in closed form."""
+    entries = {"ixx": 0.3, "ixy": 0.02, "ixz": -0.03, "iyy": 0.2, "iyz": 0.05, "izz": 0.25}
+    xx, xy, xz, yy, yz, zz = entries.values()
+    R, c = Rotation.from_euler("xyz", [0.4, -0.3, 1.1]).as_matrix(), np.array([0.1, 0.2, -0.3])
+    I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    inertia = "".join(f"<{key}>{value}</{key}>" for key, value in entries.items())
+    inertial = f"<inertial><pose>0.1 0.2 -0.3 0.4 -0.3 1.1</pose><mass>2</mass><inertia>{inertia}</inertia></inertial>"
+    for n in np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8], [0.0, 0.6, -0.8]]):
+        joint = JOINT.replace(">a<", ">world<").format("continuous", "a", f"<axis><xyz>{n[0]} {n[1]} {n[2]}</xyz></axis>")
+        model = mb.load_urdf(file(arm(f"<link name='a'>{inertial}</link>", joint)))
+        rate = mb.forward_dynamics(model, np.zeros(1), np.zeros(1), np.ones(1), gravity=(0.0, 0.0, 0.0))
+        assert 1.0 / rate[0] == pytest.approx(n @ I @ n + 2.0 * np.sum(np.cross(n, c) ** 2), rel=1e-12)
+
+
+def test_made_names_are_those_of_nothing_else(file):
+    links = "".join(f"<link name='{name}'>{MASS.format(1)}</link>" for name in ("a", "u_1", "c", "d", "e"))
+    two = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"
+    joint = "<joint name='{0}' type='{1}'><parent>{2}</parent><child>{3}</child>{4}</joint>"
+    joints = joint.format("u", "universal", "a", "c", two)
+    joints += joint.format("u_2", "revolute", "a", "u_1", "<axis><xyz>0 0 1</xyz></axis>")
+    joints += joint.format("a_floating", "revolute", "a", "e", "<axis><xyz>0 0 1</xyz></axis>")
+    mimic = "<axis><xyz>0 0 1</xyz><mimic joint='u' axis='axis2'><multiplier>2</multiplier></mimic></axis>"
+    model = mb.build_world(mb.load_scene(file(arm(links, joints + joint.format("f", "revolute", "a", "d", mimic)))))
+    robot = model.robot_models[0]
+    assert set(robot.joint_names) == {"u", "u_2_", "u_2", "a_floating"}
+    R, _ = mb.frame_pose(robot, robot.q_from({"u_2_": 0.2}), "d")
+    np.testing.assert_allclose(R, Rotation.from_euler("z", 0.4).as_matrix(), atol=1e-12)
+    planes = PLANE.format("collision", "") + PLANE.format("collision", "").replace("'c'", "'d'")
+    clash = world(f"<model name='l_c'>{LINK}</model>" + still("h", planes, "<link name='q'/>"))
+    assert {"l_c", "l_c_", "l_d"} <= set(mb.build_world(mb.load_scene(file(clash))).frames)
+
+
+def test_a_plane_stands_beside_what_else_its_model_has(file):
+    look = PLANE.format("visual", "<material><diffuse>0.2 0.3 0.4 1</diffuse></material>")
+    plane = PLANE.format("collision", "")
+    bare = mb.load_scene(file(world(still("floor", plane + look))))
+    assert not bare.models and bare.primitives[0].name == "floor" and bare.primitives[0].color == (0.2, 0.3, 0.4, 1.0)
+    more = ("<sensor name='s' type='camera'/>", BOX.format("visual", "1 1 1", ""))
+    for text in (*(still("floor", plane + part) for part in more), still("floor", plane, "<frame name='f'/>")):
+        scene = mb.load_scene(file(world(text)))
+        assert len(scene.models) == 1 and [plane.name for plane in scene.primitives] in (["floor_c"], ["l_c"])
+        mb.build_world(scene)
+
+
+def test_included_urdfs_have_friction_names_and_a_world_of_their_own(file):
+    crate = """<robot name="crate"><link name="crate"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="1 1 1"/></geometry></collision></link></robot>"""
+    file(crate, "crate.urdf")
+    file(crate.replace('<robot name="crate">', """<robot name="crate"><link name="world"/><joint name="hinge"
+type="continuous"><parent link="world"/><child link="crate"/><axis xyz="0 0 1"/></joint>"""), "door.urdf")
+    include = "<include><uri>{0}.urdf</uri><name>{1}</name></include>"
+    floor = "<include><uri>model://ground_plane</uri></include>"
+    crates = include.format("crate", "a") + include.format("crate", "b")
+    built = mb.build_world(mb.load_scene(file(world(floor + crates))))
+    assert set(built.objects) == {"crate", "b_crate"} and set(built.geoms.mu) == {1.0}
+    assert mb.build_world(mb.load_scene(file(world(include.format("door", "d"))))).joint_names == ("hinge",)
+    file("<robot name='r'/>", "bad.urdf")
+    with pytest.raises(mb.SceneError, match="scene.sdf:3: <include>: .*bad.urdf"):
+        mb.load_scene(file(world(include.format("bad", "d"))))
+
+
+def test_what_a_urdf_has_no_word_for_is_told(file):
+    spring = "<dynamics><spring_stiffness>3</spring_stiffness></dynamics>"
+    path = file(moving("revolute", spring, "<sensor name='s' type='force_torque'/>"))
+    said = "a URDF has no word for what the file holds of joint_properties, sensors; load_scene('scene.sdf') has it"
+    assert said in mb.load_urdf(path).warnings[0] and not mb.load_urdf(file(moving("revolute", ""))).warnings
+    scene = mb.Simulator(file("models: [{urdf: scene.sdf}]", "cell.yaml"))
+    path.write_text(moving("revolute", spring))
+    assert any("of joint_properties; " in said for said in mb.Simulator(mb.load_scene(scene.scene.path)).warnings)
+
+
+@pytest.mark.parametrize("pose", ["", "<pose>0 0 0.1 1.2 0 0.3</pose>"])
+def test_wrenches_of_joints_stand_in_the_axes_of_the_child(file, pose):
+    """A weight of 2 kg that hangs on a joint; axes of the sensor count where it says so."""
+    links = LINK + f"<link name='b'><pose>0 0 -0.5 0 0 0</pose>{MASS.format(2)}</link>"
+    foot = "<joint name='f' type='fixed'><parent>world</parent><child>a</child></joint>"
+    sensor = "<sensor name='s' type='force_torque'><pose>0 0 0 3.141592653589793 0 0</pose>{0}</sensor>"
+    for kind in ("fixed", "prismatic"):
+        axis = f"{pose}<axis><xyz>1 0 0</xyz><limit><lower>0</lower><upper>0</upper></limit></axis>" + sensor
+        sim = mb.Simulator(file(arm(links, foot + JOINT.format(kind, "b", axis.format("")))))
+        sim.step()
+        np.testing.assert_allclose(sim.sensors.read("s")[3:], [0, 0, 19.6], atol=1e-6)
+        own = axis.format("<force_torque><frame>sensor</frame></force_torque>")
+        sim = mb.Simulator(file(arm(links, foot + JOINT.format(kind, "b", own))))
+        sim.step()
+        turn = Rotation.from_euler("xyz", [1.2, 0, 0.3] if pose else [0, 0, 0]) * Rotation.from_euler("x", np.pi)
+        np.testing.assert_allclose(sim.sensors.read("s")[3:], turn.inv().apply([0, 0, 19.6]), atol=1e-6)
+    text = arm(links, foot + JOINT.format("prismatic", "a", axis.format("")).replace("<parent>a", "<parent>b"))
+    scene = mb.load_scene(file(text))  # read backwards
+    assert not scene.sensors and "<sensor> 's' in <joint> is not taken" in scene.doubts[0]
+
+
+def test_cameras_are_those_of_sdf_and_stand_where_their_poses_say(file):
+    pose = "<pose relative_to='{0}'>0 0 1 0 0 0</pose>"
+    for inside in ("", "<camera/>", "<camera><clip/><image/></camera>"):
+        sensor = f"<sensor name='s' type='camera'>{pose.format('a')}{inside}</sensor>"
+        found = mb.load_scene(file(arm(f"<link name='a'><pose>0 0 3 0 0 0</pose>{sensor}</link>"))).sensors[0]
+        image = found.image
+        assert (image.width, image.height, image.near, image.far, image.fov) == (320, 240, 0.1, 100.0, 1.047)
+        assert found.pose.position == (0.0, 0.0, 1.0)
+    sensor = sensor.replace("'a'", "'__model__'")
+    found = mb.load_scene(file(arm(f"<link name='a'><pose>0 0 3 0 0 0</pose>{sensor}</link>"))).sensors[0]
+    assert found.pose.position == (0.0, 0.0, -2.0)
