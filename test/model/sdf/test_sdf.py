@@ -309,7 +309,8 @@ WRONG = [
     (arm(box("<surface><friction><ode><mu>-1</mu></ode></friction></surface>")), 2, "<mu> must be at least 0, got -1"),
     (arm(box("<surface><bounce><restitution_coefficient>2</restitution_coefficient></bounce></surface>")), 2,
      "<restitution_coefficient> must be between 0 and 1, got 2"),
-    (arm(SENSED.format("camera", "<camera><image><width>-3</width></image></camera>")), 2, "<width> must be a whole number of at least 1, got -3"),
+    (arm(SENSED.format("camera", "<camera><image><width>-3</width></image></camera>")), 2,
+     "<width> must be a whole number of at least 1, got -3"),
     (arm(SENSED.format("lidar", "<lidar><range><min>3</min><max>1</max></range></lidar>")), 2, "must be above near"),
     ("<sdf version='1.9'>\n<world name='w'/></sdf>", 2, "there is no <model> and no <include>"),
     ("<?xml version='1.0'?>\n<sdf version='2.0'/>", 2, "SDF version '2.0' is not read"),
@@ -328,7 +329,7 @@ def test_what_is_not_read_is_refused_with_its_place(file, text, line, said):
 RING = JOINT.format("revolute", "b", "<axis><xyz>0 1 0</xyz></axis>").replace("'j'", "'i'")
 #: A text, the elements that are told as not taken.
 LEFT = [
-    (arm(TWO, RING + JOINT.format("revolute", "b", "<axis><xyz>0 1 0</xyz><limit/><dynamics/><mimic/><unknown/></axis>")),
+    (arm(TWO, RING + JOINT.format("fixed", "b", "<axis><xyz>0 1 0</xyz><limit/><dynamics/><mimic/><unknown/></axis>")),
      ("limit", "dynamics", "mimic", "unknown")),
     (moving("screw", LIMIT.format(-1, 1), "<screw_thread_pitch>0.1</screw_thread_pitch>"), ("lower", "upper")),
     (moving("continuous", LIMIT.format(-1, 1)), ("lower", "upper")),
@@ -375,7 +376,8 @@ def test_inertias_stand_in_turned_frames(file):
     inertia = "".join(f"<{key}>{value}</{key}>" for key, value in entries.items())
     inertial = f"<inertial><pose>0.1 0.2 -0.3 0.4 -0.3 1.1</pose><mass>2</mass><inertia>{inertia}</inertia></inertial>"
     for n in np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8], [0.0, 0.6, -0.8]]):
-        joint = JOINT.replace(">a<", ">world<").format("continuous", "a", f"<axis><xyz>{n[0]} {n[1]} {n[2]}</xyz></axis>")
+        axis = f"<axis><xyz>{n[0]} {n[1]} {n[2]}</xyz></axis>"
+        joint = JOINT.replace(">a<", ">world<").format("continuous", "a", axis)
         model = mb.load_urdf(file(arm(f"<link name='a'>{inertial}</link>", joint)))
         rate = mb.forward_dynamics(model, np.zeros(1), np.zeros(1), np.ones(1), gravity=(0.0, 0.0, 0.0))
         assert 1.0 / rate[0] == pytest.approx(n @ I @ n + 2.0 * np.sum(np.cross(n, c) ** 2), rel=1e-12)
