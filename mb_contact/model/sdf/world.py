@@ -18,8 +18,6 @@ from mb_contact.model.sdf.models import Collector, short_names, unused
 from mb_contact.model.sdf.sensors import sensors
 from mb_contact.model.sdf.shapes import FRICTION, STILL_SHAPES, address, colour_of, shape_of, surface_of
 from mb_contact.model.sdf.urdf import RobotBuilder
-from mb_contact.model.urdf.composing import compose
-from mb_contact.model.urdf.reader import load_urdf
 
 GRAVITY = (0.0, 0.0, -9.8)  #: where a world gives none, as in Gazebo [m/s^2]
 USUAL = (FRICTION, 0.0)  #: friction and restitution of what a file gives none
@@ -124,6 +122,9 @@ class SdfScene:
 
     def _urdf(self, include, file, pose):
         """The SceneModel of an included URDF; of one that is there already all names start with the include's."""
+        from mb_contact.model.urdf.composing import compose  # they read SDF files too
+        from mb_contact.model.urdf.reader import load_urdf
+
         reader, name = self.reader, (include.findtext("name") or "").strip() or None
         try:
             root = load_urdf(file, package_dirs=reader.packages, collision_meshes="skip").root_link
