@@ -165,6 +165,7 @@ class Frames:
     def add(self, name, reader, element, relative, R, p):
         """Add a frame that is at (R, p) in the frame ``relative``."""
         reader.refuse_if(name == WORLD, element, f"'{WORLD}' is the frame that does not move; choose another name")
+        reader.refuse_if(not name, element, f"'{MODEL}' is what every model calls its own frame; choose another name")
         if name in self._entries:
             first = self._entries[name][1].sourceline
             raise reader.error(element, f"'{name}' is declared twice, first in line {first}; rename one")

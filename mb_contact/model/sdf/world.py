@@ -7,8 +7,9 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 
-from mb_contact.errors import InputError, ModelError, SceneError
+from mb_contact.errors import ModelError, SceneError
 from mb_contact.model.scene.bodies import Heights, Primitive
 from mb_contact.model.scene.materials import CollisionFilters, Material, MaterialPair
 from mb_contact.model.scene.records import Scene
@@ -18,6 +19,8 @@ from mb_contact.model.sdf.models import Collector, short_names, unused
 from mb_contact.model.sdf.sensors import sensors
 from mb_contact.model.sdf.shapes import FRICTION, STILL_SHAPES, address, colour_of, shape_of, surface_of
 from mb_contact.model.sdf.urdf import RobotBuilder
+from mb_contact.model.urdf.naming import name_meshes_by_paths, rename, with_prefix
+from mb_contact.model.urdf.xml_reader import ElementReader
 
 GRAVITY = (0.0, 0.0, -9.8)  #: where a world gives none, as in Gazebo [m/s^2]
 USUAL = (FRICTION, 0.0)  #: friction and restitution of what a file gives none
@@ -81,6 +84,7 @@ class SdfScene:
     def __init__(self, reader):
         self.reader, self.collector = reader, Collector(reader)
         self.models, self.files, self.robots = [], [], []  #: SdfModels, entries of included URDFs, what models become
+        self.included = set()  #: files of URDFs
         worlds = reader.sdf.findall("world")
         reader.refuse_if(
             len(worlds) > 1, reader.sdf, f"the file has {len(worlds)} worlds; leave one of them",
@@ -122,17 +126,15 @@ class SdfScene:
 
     def _urdf(self, include, file, pose):
         """The SceneModel of an included URDF; of one that is there already all names start with the include's."""
-        from mb_contact.model.urdf.composing import compose  # they read SDF files too
-        from mb_contact.model.urdf.reader import load_urdf
-
         reader, name = self.reader, (include.findtext("name") or "").strip() or None
-        try:
-            root = load_urdf(file, package_dirs=reader.packages, collision_meshes="skip").root_link
-            again = name is not None and any(entry.urdf == file for entry in self.files)
-            file = compose(file, package_dirs=reader.packages, prefix_all=f"{name}_") if again else file
-        except (ModelError, InputError) as error:
-            raise reader.error(include, f"<include>: {error}") from None
-        still = reader.flag(include, "static") or root == WORLD
+        robot, path = ElementReader(file).root(Path(file).read_bytes()), Path(file)
+        still = reader.flag(include, "static") or any(link.get("name") == WORLD for link in robot.iterfind("link"))
+        again = name is not None and file in self.included
+        self.included.add(file)
+        if again and path.suffix != ".xacro":
+            rename(robot, with_prefix(robot, f"{name}_"))
+            name_meshes_by_paths(robot, reader.packages, path.parent)
+            file = etree.tostring(robot, encoding="unicode")
         return SceneModel(file, name, pose, "weld" if still else "free", materials=ModelMaterials(_called(USUAL)))
 
     # --- the scene ----------------------------------------------------------------------

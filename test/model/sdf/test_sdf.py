@@ -280,6 +280,7 @@ WRONG = [
     (arm("<link name='a'><pose relative_to='b'>0 0 0 0 0 0</pose></link><link name='b'><pose relative_to='a'/></link>"),
      2, "relative to itself, by"),
     (arm(LINK + "<frame name='f' attached_to='g'/><frame name='g' attached_to='f'/>"), 2, "itself"),
+    (arm(LINK).replace('"arm"', '"__model__"'), 1, "'__model__' is what every model calls its own frame"),
     (arm("<link name='world'/>"), 2, "'world' is the frame that does not move; choose another name"),
     (arm(LINK).replace('"arm"', '"arm" canonical_link="b"'), 1, "canonical_link: model 'arm' has no link 'arm::b'"),
     (arm("<link name='a'><inertial><mass>x</mass></inertial></link>"), 2, "<mass> must be a number, got 'x'"),
@@ -425,8 +426,8 @@ type="continuous"><parent link="world"/><child link="crate"/><axis xyz="0 0 1"/>
     built = mb.build_world(mb.load_scene(file(world(floor + crates))))
     assert set(built.objects) == {"crate", "b_crate"} and set(built.geoms.mu) == {1.0}
     assert mb.build_world(mb.load_scene(file(world(include.format("door", "d"))))).joint_names == ("hinge",)
-    file("<robot name='r'/>", "bad.urdf")
-    with pytest.raises(mb.SceneError, match="scene.sdf:3: <include>: .*bad.urdf"):
+    file("\n<robot>", "bad.urdf")
+    with pytest.raises(mb.SceneError, match="bad.urdf:2: not well-formed XML"):
         mb.load_scene(file(world(include.format("bad", "d"))))
 
 
