@@ -20,6 +20,7 @@ SEVERAL_LINES = 5  #: lines that a warning names
 #: What switches nothing where it has this value, which programs that write SDF spell out.
 DEFAULTS = {"gravity": True, "kinematic": False, "enable_wind": False, "self_collide": False,
             "allow_auto_disable": True, "must_be_base_link": False}  # fmt: skip
+FLAGS = {"true": True, "1": True, "false": False, "0": False}
 #: Why some elements are not taken, and what is here in their place.
 INSTEAD = {
     "plugin": "actuators and sensors of a scene do its work, and topics of the node",
@@ -27,6 +28,8 @@ INSTEAD = {
     "light": "pictures have a light of their own",
     "noise": "a sensor of a scene has noise: [first, second]",
     "gravity": "all bodies of a scene fall alike",
+    "material": "a mesh that has colours in its file is seen in these",
+    "max_step_size": "the longest step of a scene is 0.1 s",
     "script": "its colour is not known; <diffuse> gives one",
 }
 
@@ -68,7 +71,9 @@ class SdfReader(ElementReader):
     def leave(self, element):
         """Keep an element that is not taken for the warnings."""
         parent = element.getparent()
-        self.left.setdefault((self.source, element.tag, "sdf" if parent is None else parent.tag), []).append(element)
+        kept = self.left.setdefault((self.source, element.tag, "sdf" if parent is None else parent.tag), [])
+        if not any(element is other for other in kept):
+            kept.append(element)
 
     # --- values -------------------------------------------------------------------------
 
@@ -81,8 +86,11 @@ class SdfReader(ElementReader):
 
     def numbers(self, element, tag, size, default=None, finite=True):
         """Numbers of a child (size,); without ``default`` it must be there."""
-        text = self.text(element, tag, None if default is None else "")
-        return default if text == "" else self.as_numbers(element.find(tag), text, size, finite)
+        if default is not None and element.find(tag) is None:
+            return default
+        text, found = self.text(element, tag, ""), element.find(tag)
+        self.refuse_if(found is None, element, f"<{element.tag}> has no <{tag}>; add it")
+        return self.as_numbers(found, text, size, finite)
 
     def as_numbers(self, element, text, size, finite=True):
         """Numbers (size,) of a text of an element."""
@@ -102,7 +110,12 @@ class SdfReader(ElementReader):
 
     def flag(self, element, tag, default=False):
         """Whether a child is true."""
-        return self.text(element, tag, str(default)).lower() in ("true", "1")
+        found = element.find(tag)
+        if found is None:
+            return default
+        text = (found.text or "").strip().lower()
+        self.refuse_if(text not in FLAGS, found, f"<{tag}> must be {', '.join(FLAGS)}, got '{text}'")
+        return FLAGS[text]
 
     def pose(self, element):
         """(frame that it is relative to or '', R (3, 3), p (3,)) of an element's ``<pose>``."""
@@ -147,29 +160,44 @@ class Frames:
 
     def __init__(self):
         self._entries = {}  # name: (reader, element, name of the frame that it is relative to, R, p)
+        self._found = {WORLD: (np.eye(3), np.zeros(3))}  # poses in the world
 
     def add(self, name, reader, element, relative, R, p):
         """Add a frame that is at (R, p) in the frame ``relative``."""
         reader.refuse_if(name == WORLD, element, f"'{WORLD}' is the frame that does not move; choose another name")
+        reader.refuse_if(not name, element, f"'{MODEL}' is what every model calls its own frame; choose another name")
         if name in self._entries:
             first = self._entries[name][1].sourceline
             raise reader.error(element, f"'{name}' is declared twice, first in line {first}; rename one")
         self._entries[name] = reader, element, relative, R, p
 
-    def pose(self, name, asked=()):
-        """(R, p) of a frame in the world; ModelError where there is none, or where it is relative to itself."""
-        R, p = np.eye(3), np.zeros(3)
-        if name == WORLD:
+    def pose(self, name, reader=None, element=None):
+        """(R, p) of a frame in the world; ModelError where there is none, or where it is relative to itself.
+
+        reader, element : where a file names the frame.
+        """
+        chain = {}  # a loop, as a file may have thousands of frames that stand one in the other
+        while name not in self._found:
+            if name not in self._entries:
+                raise reader.error(element, f"<{element.tag}>: there is no frame '{name}'")
+            reader, element, relative, *pose = self._entries[name]
+            reader.refuse_if(
+                name in chain, element, f"the pose of '{name}' is relative to itself, by {' -> '.join((*chain, name))}"
+            )
+            chain[name] = pose
+            name = relative
+        R_other, p_other = self._found[name]
+        for asked in reversed(chain):
+            R, p = chain[asked]
+            self._found[asked] = R_other, p_other = R_other @ R, p_other + R_other @ p
+        return R_other, p_other
+
+    def within_link(self, part, element, link):
+        """(R, p) of the ``<pose>`` of an element of a part, in the frame of the link or joint ``link``."""
+        relative, R, p = part.reader.pose(element)
+        if not relative:
             return R, p
-        reader, element, relative, R, p = self._entries[name]
-        reader.refuse_if(
-            name in asked, element, f"the pose of '{name}' is relative to itself, by {' -> '.join((*asked, name))}"
-        )
-        reader.refuse_if(
-            relative != WORLD and relative not in self._entries, element,
-            f"<{element.tag}>: there is no frame '{relative}'",
-        )
-        R_other, p_other = self.pose(relative, (*asked, name))
+        R_other, p_other = within(self.pose(link), self.pose(scoped(part.scope, relative), part.reader, element))
         return R_other @ R, p_other + R_other @ p
 
 

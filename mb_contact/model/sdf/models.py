@@ -44,7 +44,7 @@ class SdfModel:
             on = self.frames.get(full) or self.joints[full]
             part.reader.refuse_if(full in seen, on.element, f"frame '{full}' is attached to itself")
             seen.add(full)
-            full = scoped(on.scope, on.element.findtext("child") or on.element.get("attached_to") or MODEL)
+            full = scoped(on.scope, (on.element.findtext("child") or on.element.get("attached_to") or MODEL).strip())
         full = self.canonical.get(full, full)
         part.reader.refuse_if(
             full != WORLD and full not in self.links, part.element,
@@ -91,7 +91,13 @@ class Collector:
         full = scoped(scope, name)
         self.frames.add(full, by, place, scoped(scope, at[0]) if at[0] else scope or WORLD, *at[1:])
         model = outer or SdfModel(name, reader, element, static, reader.flag(element, "self_collide"))
-        model.static |= static
+        reader.refuse_if(
+            static and not model.static, place,
+            f"model '{name}' is static within one that is not; join its link to world by a fixed joint, or leave "
+            "<static> to the outer model",
+        )
+        if reader.flag(element, "self_collide") != model.self_collide and element.find("self_collide") is not None:
+            reader.leave(element.find("self_collide"))
         self._parts(reader, element, full, model)
         return model
 
@@ -204,6 +210,15 @@ def short_names(names):
     for name in names:
         found[name] = next((end for end in _ends(name) if ends[end] == 1), name.replace("::", "_"))
     return found
+
+
+def unused(wish, taken, more="_"):
+    """A name that is not among those that are taken, to which it comes."""
+    name = wish.replace("::", "_")
+    while name in taken:
+        name += more
+    taken.add(name)
+    return name
 
 
 def _ends(name):

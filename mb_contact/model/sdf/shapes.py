@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mb_contact.model.mjcf.elements import number, numbers, origin
+from mb_contact.model.urdf.xml_reader import WRITTEN
 
 #: Lengths of shapes, and the attribute of a URDF that has them; radii of an ellipsoid are half its size there.
 SHAPES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"),
@@ -58,12 +59,13 @@ def address(reader, uri):
     try:
         return os.fspath(reader.find(uri).resolve())
     except FileNotFoundError:
-        return uri  # who loads the text is told which file is missing, or leaves meshes out
+        # who loads the text is told which file is missing, or leaves meshes out
+        return uri if "://" in uri else os.path.abspath(reader.path.parent / uri)
 
 
 def add_collision(reader, element, pose, link):
     """``<collision>`` in a link of a URDF."""
-    found = ElementTree.SubElement(link, "collision", name=reader.name(element))
+    found = ElementTree.SubElement(link, "collision", {"name": reader.name(element), WRITTEN: reader.place(element)})
     origin(found, *pose)
     shape = shape_of(reader, element)
     reader.refuse_if(
@@ -89,10 +91,13 @@ def surface_of(reader, element):
         ode = friction.find("ode")
         if ode is not None:
             mu = reader.number(ode, "mu", FRICTION)
+            reader.refuse_if(mu < 0.0, ode, f"<mu> must be at least 0, got {mu:g}")
             reader.take(ode, "mu", *(["mu2"] if reader.number(ode, "mu2", mu) == mu else []))
     if bounce is not None:
         reader.take(bounce, "restitution_coefficient", "threshold")
         restitution = reader.number(bounce, "restitution_coefficient", 0.0)
+        wrong = not 0.0 <= restitution <= 1.0
+        reader.refuse_if(wrong, bounce, f"<restitution_coefficient> must be between 0 and 1, got {restitution:g}")
     if contact is not None:
         full = reader.text(contact, "collide_bitmask", EVERYTHING[0]).lower() in EVERYTHING
         reader.take(contact, *(["collide_bitmask"] if full else []))
@@ -105,19 +110,24 @@ def add_visual(reader, element, pose, link):
                 "visibility_flags")  # fmt: skip
     shape = shape_of(reader, element)
     if shape.tag in STILL_SHAPES:
+        beside = element.getparent().findall("collision")
+        if not any(shape_of(reader, collision).tag == shape.tag for collision in beside):
+            reader.leave(shape)  # none stands in the scene in its place
         return
-    found = ElementTree.SubElement(link, "visual")
+    found = ElementTree.SubElement(link, "visual", {WRITTEN: reader.place(element)})
     origin(found, *pose)
     if not add_geometry(reader, shape, found):
         link.remove(found)
         reader.leave(shape)
         return
-    colour = _colour(reader, element)
+    colour = colour_of(reader, element)
+    if colour is not None and shape.tag == "mesh" and not reader.text(shape, "uri").lower().endswith(".stl"):
+        reader.leave(shape if element.find("material") is None else element.find("material"))
     if colour is not None:
         ElementTree.SubElement(ElementTree.SubElement(found, "material", name=""), "color", rgba=numbers(colour))
 
 
-def _colour(reader, visual):
+def colour_of(reader, visual):
     """Red, green, blue and opacity of a visual, or None."""
     material, colour = visual.find("material"), None
     opacity = 1.0 - reader.number(visual, "transparency", 0.0)

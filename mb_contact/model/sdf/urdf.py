@@ -14,11 +14,13 @@ from mb_contact.model.mjcf.elements import number, numbers, origin
 from mb_contact.model.scene.couplings import Closure
 from mb_contact.model.scene.robots import JointProperties
 from mb_contact.model.sdf.elements import WORLD, Frames, scene_pose, scoped, with_z, within
-from mb_contact.model.sdf.models import SdfModel
+from mb_contact.model.sdf.models import SdfModel, unused
 from mb_contact.model.sdf.shapes import STILL_SHAPES, add_collision, add_visual, shape_of
+from mb_contact.model.urdf.xml_reader import WRITTEN
 
 KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed",
          "ball": "spherical", "universal": "", "revolute2": "", "screw": "screw"}  # fmt: skip
+TWO_AXES = ("universal", "revolute2")
 ENDLESS = 1e15  #: a limit beyond it is none
 #: Kinds of loop closures that hold what a joint holds.
 CLOSURES = {"revolute": "axis", "continuous": "axis", "ball": "point", "fixed": "weld"}
@@ -34,6 +36,8 @@ class Robot:
     base: str = "weld"
     pose: tuple[Floats, Floats] = (np.eye(3), np.zeros(3))  #: of the root link in the world
     properties: dict[str, JointProperties] = field(default_factory=dict)  #: springs of joints
+    #: Places of joints with the rotations of their children, in the links at whose origin their wrenches are measured.
+    measured: dict[str, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
     closures: list[Closure] = field(default_factory=list)  #: joints that close loops
     still: list[tuple[str, Any]] = field(default_factory=list)  #: (link, collision) of planes and height fields
 
@@ -47,13 +51,16 @@ class RobotBuilder:
     frames : Frames
     names : dict
         Names of links, frames and joints in the scene, by scoped names.
+    taken : set of str
+        Names that the scene has already; those that are made here come to it.
     """
 
-    def __init__(self, model: SdfModel, frames: Frames, names: dict[str, str]) -> None:
-        self.model, self.frames, self.names = model, frames, names
+    def __init__(self, model: SdfModel, frames: Frames, names: dict[str, str], taken: set[str]) -> None:
+        self.model, self.frames, self.names, self.taken = model, frames, names, taken
         self.robot = Robot(model.name)
         self.root = ElementTree.Element("robot", name=model.name)
-        self.taken = set(names.values())
+        two = [name for name, part in model.joints.items() if part.element.get("type") in TWO_AXES]
+        self.second = {name: unused(f"{names[name]}_2", self.taken) for name in two}  #: joints of second axes
 
     def build(self) -> Robot:
         """The Robot."""
@@ -66,7 +73,7 @@ class RobotBuilder:
             robot.base, robot.pose = ("weld" if model.static else "free"), self.frames.pose(first)
         else:
             robot.pose = self.frames.pose(model.name)
-            self.base = self._unused(model.name)
+            self.base = unused(model.name, self.taken, "_base")
             ElementTree.SubElement(self.root, "link", name=self.base)
         for start, tree in trees:
             if robot.base == "weld" and start != WORLD and (len(trees) > 1 or starts):
@@ -129,6 +136,9 @@ class RobotBuilder:
         """The loop closure of a joint whose links hang together without it."""
         part = self.model.joints[name]
         joint, kind = part.element, part.element.get("type")
+        part.reader.take(joint, "parent", "child", "pose", "axis")
+        for axis in joint.findall("axis"):
+            part.reader.take(axis, "xyz", "use_parent_model_frame")  # it has no limits, no damping, no spring
         part.reader.refuse_if(
             kind not in CLOSURES, joint,
             f"joint '{joint.get('name')}' closes a loop; of type {kind} that is not read, {', '.join(CLOSURES)} are",
@@ -145,7 +155,8 @@ class RobotBuilder:
     def _mount(self, link):
         """A loose link is the root of a tree of its own; one of a static model is fixed."""
         kind = "fixed" if self.model.static else "floating"
-        joint = ElementTree.SubElement(self.root, "joint", name=f"{self.names[link]}_{kind}", type=kind)
+        called = unused(f"{self.names[link]}_{kind}", self.taken)
+        joint = ElementTree.SubElement(self.root, "joint", name=called, type=kind)
         self._ends(joint, self.base, self.names[link], within(self.robot.pose, self.frames.pose(link)))
 
     def _ends(self, joint, parent, child, pose):
@@ -153,38 +164,23 @@ class RobotBuilder:
         ElementTree.SubElement(joint, "parent", link=parent)
         ElementTree.SubElement(joint, "child", link=child)
 
-    def _unused(self, wish):
-        name = wish.replace("::", "_")
-        while name in self.taken:
-            name += "_base"
-        self.taken.add(name)
-        return name
-
     # --- links --------------------------------------------------------------------------
 
     def _link(self, name):
         part = self.model.links[name]
         reader, element = part.reader, part.element
-        reader.take(element, "pose", "inertial", "collision", "visual", "sensor", "velocity_decay")
-        link = ElementTree.SubElement(self.root, "link", name=self.names[name])
+        reader.take(element, "pose", "inertial", "collision", "visual", "sensor")
+        written = {WRITTEN: reader.place(element)}
+        link = ElementTree.SubElement(self.root, "link", {"name": self.names[name], **written})
         if not self.model.static:
             self._inertial(part, name, link)
         for collision in element.findall("collision"):
             if self.model.static and shape_of(reader, collision).tag in STILL_SHAPES:
                 self.robot.still.append((name, collision))
             else:
-                add_collision(reader, collision, self._pose_in(part, collision, name), link)
+                add_collision(reader, collision, self.frames.within_link(part, collision, name), link)
         for visual in element.findall("visual"):
-            add_visual(reader, visual, self._pose_in(part, visual, name), link)
-
-    def _pose_in(self, part, element, link):
-        """Pose of an element in its link's frame."""
-        relative, R, p = part.reader.pose(element)
-        if not relative:
-            return R, p
-        other = scoped(part.scope, relative)
-        R_other, p_other = within(self.frames.pose(link), self.frames.pose(other))
-        return R_other @ R, p_other + R_other @ p
+            add_visual(reader, visual, self.frames.within_link(part, visual, name), link)
 
     def _inertial(self, part, name, link):
         """``<inertial>``, by default that of SDF: 1 kg and 1 kg m^2."""
@@ -196,12 +192,13 @@ class RobotBuilder:
                 inertial.get("auto") in ("true", "1"), inertial,
                 "inertias are not computed of shapes; `gz sdf --expand-auto-inertials -p FILE` writes them",
             )
-            mass, pose = reader.number(inertial, "mass", 1.0), self._pose_in(part, inertial, name)
+            mass, pose = reader.number(inertial, "mass", 1.0), self.frames.within_link(part, inertial, name)
             inertia = inertial.find("inertia")
             if inertia is not None:
                 for key, (i, j) in ENTRIES.items():
                     I[i, j] = I[j, i] = reader.number(inertia, key, float(i == j))
-        element = ElementTree.SubElement(link, "inertial")
+        written = {} if inertial is None else {WRITTEN: reader.place(inertial)}
+        element = ElementTree.SubElement(link, "inertial", written)
         origin(element, *pose)
         ElementTree.SubElement(element, "mass", value=number(mass))
         ElementTree.SubElement(element, "inertia", {key: number(I[at]) for key, at in ENTRIES.items()})
@@ -211,7 +208,7 @@ class RobotBuilder:
         on = self.model.link_of(part, part.element.get("name"))
         child = self.names[name]
         ElementTree.SubElement(self.root, "link", name=child)
-        joint = ElementTree.SubElement(self.root, "joint", name=f"{child}_fixed", type="fixed")
+        joint = ElementTree.SubElement(self.root, "joint", name=unused(f"{child}_fixed", self.taken), type="fixed")
         self._ends(joint, self.names[on], child, within(self.frames.pose(on), self.frames.pose(name)))
 
     # --- joints -------------------------------------------------------------------------
@@ -224,22 +221,27 @@ class RobotBuilder:
         at = self.frames.pose(name)
         start = within(self.robot.pose if parent == WORLD else self.frames.pose(parent), at)
         link, offset = (self.base if parent == WORLD else self.names[parent]), within(at, self.frames.pose(child))
-        axes = ["axis", "axis2"] if kind in ("universal", "revolute2") else ["axis"]
+        axes = ["axis", "axis2"] if name in self.second else ["axis"]
         moving = [] if kind == "fixed" else axes
         away = not (np.allclose(offset[0], np.eye(3), atol=1e-12) and np.allclose(offset[1], 0.0, atol=1e-12))
-        ends = [f"{self.names[name]}_{i}" for i in range(1, len(axes))]
-        ends += [self._unused(f"{self.names[name]}_frame") if moving and away else self.names[child]]
+        ends = [unused(f"{self.names[name]}_{i}", self.taken) for i in range(1, len(axes))]
+        ends += [unused(f"{self.names[name]}_frame", self.taken) if moving and away else self.names[child]]
+        if not (turned or name in self.second):
+            self.robot.measured[name] = *within(self.frames.pose(child), at), np.eye(3)
+            if moving and away:
+                self.robot.measured[name] = np.eye(3), np.zeros(3), offset[0]
         if not moving:
             start = within(self.robot.pose if parent == WORLD else self.frames.pose(parent), self.frames.pose(child))
         for tag, end in zip(axes[::-1] if turned else axes, ends):
-            called = self.names[name] + tag.removeprefix("axis").replace("2", "_2")
+            called = self.second[name] if tag == "axis2" else self.names[name]
             what = called, KINDS[kind] or "revolute", tag if moving else ""
             self._hinge(part, name, what, (link, end), start, turned)
             if end != self.names[child]:
                 ElementTree.SubElement(self.root, "link", name=end)
             link, start = end, (np.eye(3), np.zeros(3))
         if ends[-1] != self.names[child]:
-            fixed = ElementTree.SubElement(self.root, "joint", name=f"{ends[-1]}_fixed", type="fixed")
+            called = unused(f"{ends[-1]}_fixed", self.taken)
+            fixed = ElementTree.SubElement(self.root, "joint", name=called, type="fixed")
             self._ends(fixed, ends[-1], self.names[child], offset)
 
     def _hinge(self, part, name, what, ends, pose, turned):
@@ -251,9 +253,12 @@ class RobotBuilder:
         reader, axis = part.reader, part.element.find(tag) if tag else None
         bounds = _bounds(reader, axis) if kind in ("revolute", "prismatic") else {}
         kind = "continuous" if kind == "revolute" and set(bounds.values()) == {"inf", "-inf"} else kind
-        joint = ElementTree.SubElement(self.root, "joint", name=called, type=kind)
+        written = reader.place(part.element if axis is None else axis)
+        joint = ElementTree.SubElement(self.root, "joint", {"name": called, "type": kind, WRITTEN: written})
         self._ends(joint, *ends, pose)
         if kind in ("fixed", "spherical"):
+            if axis is not None:
+                reader.take(axis, "xyz", "use_parent_model_frame")
             return
         reader.refuse_if(axis is None, part.element, f"joint '{part.element.get('name')}' has no <{tag}>; add it")
         direction = self._axis(part, name, tag)
@@ -272,7 +277,7 @@ class RobotBuilder:
             bounds[key] = number(value if value >= 0.0 else np.inf)
         ElementTree.SubElement(joint, "limit", bounds)
         if limit is not None:
-            reader.take(limit, "lower", "upper", "effort", "velocity")
+            reader.take(limit, *set(bounds), "effort", "velocity")
         if dynamics is not None:
             reader.take(dynamics, "damping", "friction", "spring_stiffness", "spring_reference")
             given = {key: number(reader.number(dynamics, key, 0.0)) for key in ("damping", "friction")}
@@ -288,7 +293,13 @@ class RobotBuilder:
             scope = next(part.scope for part in self.model.joints.values() if part.element is axis.getparent())
             leader = scoped(scope, mimic.get("joint"))
             reader.refuse_if(leader not in self.model.joints, mimic, f"<mimic>: there is no joint '{leader}'")
-            follows = {"joint": self.names[leader], "multiplier": number(ratio), "offset": number(offset)}
+            second = self.second.get(leader) if mimic.get("axis") == "axis2" else self.names[leader]
+            reader.refuse_if(second is None, mimic, f"<mimic>: joint '{leader}' has no axis2")
+            reader.refuse_if(
+                second in {closure.name for closure in self.robot.closures}, mimic,
+                f"<mimic>: joint '{leader}' closes a loop, and has no position; follow another joint",
+            )
+            follows = {"joint": second, "multiplier": number(ratio), "offset": number(offset)}
             ElementTree.SubElement(joint, "mimic", follows)
 
     def _axis(self, part, name, tag="axis"):
@@ -303,8 +314,8 @@ class RobotBuilder:
             frame = "__model__"
         if not frame:
             return direction
-        R = self.frames.pose(name)[0]
-        return R.T @ self.frames.pose(scoped(part.scope, frame))[0] @ direction
+        R, other = self.frames.pose(name)[0], self.frames.pose(scoped(part.scope, frame), reader, axis)[0]
+        return R.T @ other @ direction
 
 
 def _bounds(reader, axis):

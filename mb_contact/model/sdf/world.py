@@ -7,19 +7,23 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 
 from mb_contact.errors import ModelError, SceneError
 from mb_contact.model.scene.bodies import Heights, Primitive
 from mb_contact.model.scene.materials import CollisionFilters, Material, MaterialPair
 from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.robots import ModelMaterials, SceneModel
-from mb_contact.model.sdf.elements import SdfReader, scene_pose, scoped, warnings_of, with_z
-from mb_contact.model.sdf.models import Collector, short_names
+from mb_contact.model.sdf.elements import WORLD, SdfReader, scene_pose, warnings_of, with_z
+from mb_contact.model.sdf.models import Collector, short_names, unused
 from mb_contact.model.sdf.sensors import sensors
-from mb_contact.model.sdf.shapes import address, shape_of, surface_of
+from mb_contact.model.sdf.shapes import FRICTION, STILL_SHAPES, address, colour_of, shape_of, surface_of
 from mb_contact.model.sdf.urdf import RobotBuilder
+from mb_contact.model.urdf.naming import name_meshes_by_paths, rename, with_prefix
+from mb_contact.model.urdf.xml_reader import ElementReader
 
 GRAVITY = (0.0, 0.0, -9.8)  #: where a world gives none, as in Gazebo [m/s^2]
+USUAL = (FRICTION, 0.0)  #: friction and restitution of what a file gives none
 MOST_STEP = 0.1  #: longest time step of a scene [s]
 #: Models that Gazebo brings; of the sun nothing is needed.
 GROUND, SUN = "model://ground_plane", "model://sun"
@@ -55,10 +59,18 @@ def load_sdf(path: Path, packages: tuple[str, ...] = ()) -> Scene:
 def sdf_as_urdf(path: Path, packages: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
     """(text of a URDF, what is not taken) of an SDF file of one model; ModelError where it is none."""
     built = SdfScene(SdfReader(path, packages))
-    built.scene()
+    scene = built.scene()
     if len(built.robots) != 1:
         raise ModelError(f"{path}: holds {len(built.robots)} robots, where one is needed; it is a scene of its own")
-    return built.robots[0].urdf, warnings_of(built.reader.left)
+    robot = built.robots[0]
+    beside = {
+        "joint_properties": robot.properties, "loop_closures": scene.loop_closures, "primitives": scene.primitives,
+        "materials": set(scene.materials) - {_called(USUAL)}, "sensors": scene.sensors,
+        "collision_filters": scene.collision_filters.disable,
+    }  # fmt: skip
+    keys = ", ".join(key for key, found in beside.items() if found)
+    said = f"{path}: a URDF has no word for what the file holds of {keys}; load_scene({path.name!r}) has it"
+    return robot.urdf, (*scene.doubts, *([said] if keys else []))
 
 
 class SdfScene:
@@ -72,6 +84,7 @@ class SdfScene:
     def __init__(self, reader):
         self.reader, self.collector = reader, Collector(reader)
         self.models, self.files, self.robots = [], [], []  #: SdfModels, entries of included URDFs, what models become
+        self.included = set()  #: files of URDFs
         worlds = reader.sdf.findall("world")
         reader.refuse_if(
             len(worlds) > 1, reader.sdf, f"the file has {len(worlds)} worlds; leave one of them",
@@ -109,34 +122,56 @@ class SdfScene:
             return
         relative, R, p = reader.pose(include)
         reader.refuse_if(bool(relative), include, "the pose of a URDF is relative to the world")
-        base = "weld" if reader.flag(include, "static") else "free"
-        self.files.append(SceneModel(found.element.get("file"), include.findtext("name"), scene_pose((R, p)), base))
+        self.files.append(self._urdf(include, found.element.get("file"), scene_pose((R, p))))
+
+    def _urdf(self, include, file, pose):
+        """The SceneModel of an included URDF; of one that is there already all names start with the include's."""
+        reader, name = self.reader, (include.findtext("name") or "").strip() or None
+        robot, path = ElementReader(file).root(Path(file).read_bytes()), Path(file)
+        still = reader.flag(include, "static") or any(link.get("name") == WORLD for link in robot.iterfind("link"))
+        again = name is not None and file in self.included
+        self.included.add(file)
+        if again and path.suffix != ".xacro":
+            rename(robot, with_prefix(robot, f"{name}_"))
+            name_meshes_by_paths(robot, reader.packages, path.parent)
+            file = etree.tostring(robot, encoding="unicode")
+        return SceneModel(file, name, pose, "weld" if still else "free", materials=ModelMaterials(_called(USUAL)))
 
     # --- the scene ----------------------------------------------------------------------
 
     def scene(self):
         """The Scene."""
         names, joints = self._names()
-        self.robots = [RobotBuilder(model, self.collector.frames, {**names, **joints}).build() for model in self.models]
+        frames, called = self.collector.frames, {**names, **joints}
+        self.taken = set(called.values())
+        self.robots = [RobotBuilder(model, frames, called, self.taken).build() for model in self.models]
         surfaces = self._surfaces(names)
         step, gravity = self._physics()
-        entries, lines, primitives = [], {}, []
+        seen = sensors(self.models, self.robots, frames, called, step)
+        entries, primitives = [], []
+        lines = {f"sensors[{i}]": at.sourceline for i, (of, at, _) in enumerate(seen) if of is self.reader}
         for model, robot in zip(self.models, self.robots):
-            primitives += self._still(model, robot, surfaces, names)
-            if robot.still and len(robot.still) == sum(map(len, map(_collisions, model.links.values()))):
-                continue  # nothing but planes
-            lines[f"models[{len(entries)}]"] = model.element.sourceline
+            alone = bool(robot.still) and _only_still(model)
+            for element, primitive in self._still(model, robot, surfaces, names, alone):
+                if model.reader is self.reader:
+                    lines[f"primitives[{len(primitives)}]"] = element.sourceline
+                primitives.append(primitive)
+            if alone:
+                continue
+            if model.reader is self.reader:
+                lines[f"models[{len(entries)}]"] = model.element.sourceline
             own = {names[link]: _called(surfaces[link]) for link in model.links if link in surfaces}
             entries.append(SceneModel(
                 robot.urdf, model.name, scene_pose(robot.pose), robot.base, joint_properties=robot.properties,
                 materials=ModelMaterials(links=own),
             ))  # fmt: skip
-        materials = {_called(surface): Material(surface[0], restitution=surface[1]) for surface in surfaces.values()}
+        used = [*surfaces.values(), *([USUAL] if self.files else [])]
+        materials = {_called(surface): Material(surface[0], restitution=surface[1]) for surface in used}
         return Scene(
             models=(*entries, *self.files), primitives=tuple(primitives), materials=materials, pairs=_pairs(materials),
             collision_filters=CollisionFilters(disable=tuple(self._filters(names))), gravity=gravity, time_step=step,
             loop_closures=tuple(closure for robot in self.robots for closure in robot.closures),
-            sensors=tuple(sensors(self.models, names, joints, step)),
+            sensors=tuple(sensor for *_, sensor in seen),
             packages=self.reader.packages, path=self.reader.path, lines=lines, doubts=warnings_of(self.reader.left),
         )  # fmt: skip
 
@@ -167,8 +202,11 @@ class SdfScene:
         step = 1e-3
         if physics is not None:
             reader.take(physics, "max_step_size", "real_time_factor", "real_time_update_rate", "max_contacts")
-            step = min(reader.number(physics, "max_step_size", 1e-3), MOST_STEP)
+            step = reader.number(physics, "max_step_size", 1e-3)
             reader.refuse_if(step <= 0.0, physics, f"<max_step_size> must be above zero, got {step:g}")
+            if step > MOST_STEP:
+                step = MOST_STEP
+                reader.leave(physics.find("max_step_size"))
         return step, tuple(reader.numbers(self.world, "gravity", 3, np.array(GRAVITY)).tolist())
 
     def _filters(self, names):
@@ -178,34 +216,51 @@ class SdfScene:
             if not (model.self_collide or model.static):
                 yield from combinations(touching, 2)
 
-    def _still(self, model, robot, surfaces, names):
-        """Primitives of planes and height fields, which stand."""
-        alone = sum(map(len, map(_collisions, model.links.values()))) == 1
+    def _still(self, model, robot, surfaces, names, alone):
+        """Primitives of planes and height fields, which stand; one that is all of its model has the link's name."""
+        frames = self.collector.frames
         for link, collision in robot.still:
-            reader, scope = model.links[link].reader, model.links[link].scope
-            relative, R, p = reader.pose(collision)
-            base_R, base_p = self.collector.frames.pose(scoped(scope, relative) if relative else link)
+            part, reader = model.links[link], model.links[link].reader
+            (base_R, base_p), (R, p) = frames.pose(link), frames.within_link(part, collision, link)
             R, p, shape = base_R @ R, base_p + base_R @ p, shape_of(reader, collision)
-            name = names[link] if alone else f"{names[link]}_{collision.get('name')}"
+            name = names[link]
+            if not alone or len(robot.still) > 1:
+                name = unused(f"{name}_{reader.name(collision)}", self.taken)
             about = {"name": name, "base": "weld", "material": _called(surfaces[link])}
+            about["color"] = _look(reader, part, shape.tag)
             if shape.tag == "plane":
                 reader.take(shape, "normal", "size")
                 normal = reader.numbers(shape, "normal", 3, np.array([0.0, 0.0, 1.0]))
                 reader.refuse_if(np.linalg.norm(normal) < 1e-9, shape, "<normal> has no length")
                 R = R if (normal[:2] == 0.0).all() and normal[2] > 0.0 else R @ with_z(normal)
-                yield Primitive(shape="plane", pose=scene_pose((R, p)), **about)
+                yield collision, Primitive(shape="plane", pose=scene_pose((R, p)), **about)
                 continue
             reader.take(shape, "uri", "size", "pos", "texture", "blend", "use_terrain_paging", "sampling")
             size = reader.numbers(shape, "size", 3, np.ones(3))
             p = p + R @ reader.numbers(shape, "pos", 3, np.zeros(3))
             heights = Heights(file=address(reader, reader.text(shape, "uri")), factor=float(size[2]))
-            yield Primitive(shape="height_field", size=tuple(size[:2].tolist()), heights=heights,
-                            pose=scene_pose((R, p)), **about)  # fmt: skip
+            yield collision, Primitive(shape="height_field", size=tuple(size[:2].tolist()), heights=heights,
+                                       pose=scene_pose((R, p)), **about)  # fmt: skip
 
 
 def _collisions(part):
     """Collisions of a link."""
     return part.element.findall("collision")
+
+
+def _only_still(model):
+    """Whether planes and height fields are all that a model has: they need no link."""
+    seen = [element for part in model.links.values() for element in part.element.iter("collision", "visual")]
+    sensed = any(part.element.find("sensor") is not None for part in model.links.values())
+    still = all(shape_of(model.reader, element).tag in STILL_SHAPES for element in seen)
+    return still and len(model.links) == 1 and not (model.frames or sensed)
+
+
+def _look(reader, part, tag):
+    """Colour of the visual that a link has of a plane or height field, () where it gives none."""
+    seen = [visual for visual in part.element.findall("visual") if shape_of(reader, visual).tag == tag]
+    found = None if not seen else colour_of(reader, seen[0])
+    return () if found is None else tuple(found.tolist())
 
 
 def _called(surface):

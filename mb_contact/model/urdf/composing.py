@@ -12,16 +12,9 @@ from lxml import etree
 
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.mjcf.elements import numbers, roll_pitch_yaw
-from mb_contact.model.resources import find_resource
 from mb_contact.model.scene.bodies import Pose
+from mb_contact.model.urdf.naming import name_meshes_by_paths, rename, with_prefix
 from mb_contact.model.urdf.reader import read_urdf
-
-#: attributes that name links and joints, by element
-NAMING = {
-    "link": ("name",), "joint": ("name",), "parent": ("link",), "child": ("link",), "mimic": ("joint",),
-    "gazebo": ("reference",),
-}  # fmt: skip
-FILES = ("mesh", "filename")  #: element and attribute that name a file
 
 
 def compose(
@@ -89,10 +82,10 @@ def compose(
         _join(whole, _parsed(gripper, folders, placed), at, pose or Pose(), prefix)
     elif at is not None:
         raise InputError(f"nothing is fixed to link '{at}'; give a gripper, or leave out at")
-    names = {e.get("name"): prefix_all + e.get("name", "") for tag in ("link", "joint") for e in whole.findall(tag)}
+    names = with_prefix(whole, prefix_all)
     if root is not None:
         names[_root_of(whole)] = root
-    _rename(whole, names)
+    rename(whole, names)
     return str(etree.tostring(whole, pretty_print=True, encoding="unicode"))
 
 
@@ -105,7 +98,7 @@ def _join(whole, part, at, pose, prefix):
         near = get_close_matches(at, links, n=1)
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise InputError(f"the robot has no link '{at}'; {hint}it has {', '.join(map(str, links))}")
-    _rename(part, _names(whole, part, prefix))
+    rename(part, _names(whole, part, prefix))
     root = _root_of(part)
     taken = {joint.get("name") for file in (whole, part) for joint in file.findall("joint")}
     whole.append(_fixed_joint(_free(f"{root}_mount", taken), at, root, pose))
@@ -124,15 +117,6 @@ def _root_of(robot):
     return root
 
 
-def _rename(root, names):
-    """Give links and joints other names, {as they are called: as they shall be}, wherever they are named."""
-    for element in root.iter():
-        for attribute in NAMING.get(element.tag, ()):
-            name = element.get(attribute)
-            if name is not None:
-                element.set(attribute, names.get(name, name))
-
-
 def _parsed(source, folders, placed):
     """Root element of a robot's file, whose meshes are named by their paths."""
     text, name, start, _ = read_urdf(source, folders, None)
@@ -142,12 +126,7 @@ def _parsed(source, folders, placed):
         raise ModelError(f"{name}: not well-formed XML: {error}") from None
     if root.tag != "robot":
         raise ModelError(f"{name}: the root element is <{root.tag}>, a URDF has <robot>")
-    element, attribute = FILES
-    for mesh in root.iter(element):
-        try:
-            mesh.set(attribute, placed(find_resource(mesh.get(attribute) or "", folders, start).resolve()))
-        except FileNotFoundError:
-            pass  # who loads the text is told which file is missing, or leaves meshes out
+    name_meshes_by_paths(root, folders, start, placed)
     return root
 
 

@@ -10,6 +10,8 @@ from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 
+WRITTEN = "written"  #: attribute of elements that were made from another file: that file and the line
+
 
 class ElementReader:
     """Reads attributes of one file's elements; knows its name for messages and collects warnings."""
@@ -42,7 +44,12 @@ class ElementReader:
 
     def error(self, element, message):
         """A ModelError that names file and line of ``element``."""
-        return ModelError(f"{self.source}:{element.sourceline}: {message}")
+        return ModelError(f"{self.place(element)}: {message}")
+
+    def place(self, element):
+        """File and line of ``element``; of text that was made from another file, where it is written there."""
+        places = (around.get(WRITTEN) for around in (element, *element.iterancestors()))
+        return next(filter(None, places), f"{self.source}:{element.sourceline}")
 
     def refuse_if(self, broken, element, message):
         """Raise the ModelError of :meth:`error` where a rule is broken."""
@@ -51,7 +58,7 @@ class ElementReader:
 
     def warn(self, element, message):
         """Keep a warning that names file and line of ``element``."""
-        self.warnings.append(f"{self.source}:{element.sourceline}: {message}")
+        self.warnings.append(f"{self.place(element)}: {message}")
 
     def name(self, element):
         """The element's name, which it must have."""

@@ -12,9 +12,8 @@ from scipy.spatial.transform import Rotation
 import mb_contact as mb
 from mb_contact import cli
 from mb_contact.model.scene import JointProperties
+from oracles.sdf_texts import BOX, JOINT, LINK, MASS, PLANE, arm, moving, still, world
 
-MASS = "<inertial><mass>{0}</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial>"
-BOX = "<{0} name='{0}'><geometry><box><size>{1}</size></box></geometry>{2}</{0}>"
 TABLE_WORLD = f"""<sdf version="1.9"><world name="table_world">
 <physics name="1ms" type="ignored"><max_step_size>0.002</max_step_size><real_time_factor>1</real_time_factor></physics>
 <plugin filename="gz-sim-physics-system" name="gz::sim::systems::Physics"/>
@@ -43,20 +42,6 @@ GRIPPER = f"""<sdf version="1.7"><model name="gripper"><link name="palm">{MASS.f
 <limit><lower>0</lower><upper>0.02</upper><effort>20</effort></limit></axis></joint>
 <joint name="slide_2" type="prismatic"><parent>palm</parent><child>right</child><axis><xyz>1 0 0</xyz>
 <limit><lower>0</lower><upper>0.02</upper></limit><mimic joint="slide"/></axis></joint></model></sdf>"""
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="scene.sdf"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-        return tmp_path / name
-
-    return write
-
-
-def arm(links="", joints="", version="1.9"):
-    return f'<sdf version="{version}"><model name="arm">{links}{joints}</model></sdf>'
 
 
 def test_a_world_with_a_table_is_that_scene(file):
@@ -237,41 +222,117 @@ def test_files_of_the_command_line_and_of_scenes(file, tmp_path, capsys):
     assert mb.build_world(mb.load_scene(tmp_path / "again.yaml")).joint_names == ("slide",)
 
 
-LINK = f"<link name='a'>{MASS.format(1)}</link>"
-JOINT = "<joint name='j' type='{0}'><parent>a</parent><child>{1}</child>{2}</joint>"
-WRONG = [
-    (arm(), "scene.sdf:1: model 'arm' has no <link>"),
-    (arm("<link name='a'/><link name='a'/>"), "'arm::a' is declared twice"),
-    (arm(LINK + "<link name='b'><pose>0 0 0</pose></link>"), "<pose> must be 6 numbers, got '0 0 0'"),
-    (arm(LINK + "<link name='b'><pose relative_to='c'>0 0 0 0 0 0</pose></link>"), "there is no frame 'arm::c'"),
-    (arm("<link name='a'><pose relative_to='b'>0 0 0 0 0 0</pose></link><link name='b'><pose relative_to='a'/></link>"),
-     "relative to itself, by"),
-    (arm(LINK + "<frame name='f' attached_to='g'/><frame name='g' attached_to='f'/>"), "itself"),
-    (arm("<link name='world'/>"), "'world' is the frame that does not move; choose another name"),
-    (arm(LINK).replace("'arm'", "'arm' canonical_link='b'").replace('"arm"', '"arm" canonical_link="b"'),
-     "canonical_link: model 'arm' has no link 'arm::b'"),
-    (arm("<link name='a'><inertial><mass>x</mass></inertial></link>"), "<mass> must be a number, got 'x'"),
-    (arm("<link name='a'><inertial auto='true'/></link>"), "inertias are not computed of shapes"),
-    (arm(LINK, JOINT.format("hinge", "a", "")), "type 'hinge' is not read; allowed: revolute"),
-    (arm(LINK, JOINT.format("fixed", "b", "")), "names 'b', which is no link of model 'arm'"),
-    (arm(LINK, JOINT.format("fixed", "a", "")), "joins a link to itself"),
-    (arm(LINK + "<link name='b'/>", JOINT.format("revolute", "b", "")), "has no <axis>"),
-    (arm("<link name='a'><collision name='c'><geometry><plane/></geometry></collision></link>"),
-     "<plane> is no shape of a link here"),
-    (arm("<link name='a'><collision name='c'><geometry/></collision></link>"), "<collision> needs one shape"),
-    (arm("<include><uri>model://nowhere</uri></include>"), "'model://nowhere' not found"),
-    (arm("<include><uri>https://fuel.org/1</uri></include>"), "https:// addresses are not read"),
-    (arm("<include merge='true'><uri>scene.sdf</uri></include>"), 'merge="true"> is not read'),
-    (arm("<include><uri>scene.sdf</uri></include>"), "includes itself"),
-    ("<sdf version='1.9'><world name='w'/></sdf>", "there is no <model> and no <include>"),
-    ("<sdf version='2.0'/>", "SDF version '2.0' is not read"),
-    ("<robot/>", "the root element is <robot>"),
-    ("<sdf>", "not well-formed XML"),
-]  # fmt: skip
+def test_many_frames_one_in_the_other_have_poses(file):
+    from mb_contact.model.sdf.elements import Frames, SdfReader
+
+    frames, reader = Frames(), SdfReader(file(arm(LINK)))
+    for i in range(3000):
+        frames.add(f"f{i}", reader, reader.sdf, f"f{i - 1}" if i else "world", np.eye(3), np.array([0.0, 0.0, 0.5]))
+    np.testing.assert_allclose(frames.pose("f2999")[1], [0.0, 0.0, 1500.0])
 
 
-@pytest.mark.parametrize("text, said", WRONG)
-def test_what_is_not_read_is_refused_with_its_place(file, text, said):
-    with pytest.raises(mb.SceneError) as caught:
-        mb.build_world(mb.load_scene(file(text)))
-    assert said in str(caught.value) and "scene.sdf:1: " in str(caught.value)
+def test_inertias_stand_in_turned_frames(file):
+    """A hinge's inertia is n (R I R^T) n + m |n x c|^2 in closed form."""
+    entries = {"ixx": 0.3, "ixy": 0.02, "ixz": -0.03, "iyy": 0.2, "iyz": 0.05, "izz": 0.25}
+    xx, xy, xz, yy, yz, zz = entries.values()
+    R, c = Rotation.from_euler("xyz", [0.4, -0.3, 1.1]).as_matrix(), np.array([0.1, 0.2, -0.3])
+    I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    inertia = "".join(f"<{key}>{value}</{key}>" for key, value in entries.items())
+    inertial = f"<inertial><pose>0.1 0.2 -0.3 0.4 -0.3 1.1</pose><mass>2</mass><inertia>{inertia}</inertia></inertial>"
+    for n in np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8], [0.0, 0.6, -0.8]]):
+        axis = f"<axis><xyz>{n[0]} {n[1]} {n[2]}</xyz></axis>"
+        joint = JOINT.replace(">a<", ">world<").format("continuous", "a", axis)
+        model = mb.load_urdf(file(arm(f"<link name='a'>{inertial}</link>", joint)))
+        rate = mb.forward_dynamics(model, np.zeros(1), np.zeros(1), np.ones(1), gravity=(0.0, 0.0, 0.0))
+        assert 1.0 / rate[0] == pytest.approx(n @ I @ n + 2.0 * np.sum(np.cross(n, c) ** 2), rel=1e-12)
+
+
+def test_made_names_are_those_of_nothing_else(file):
+    links = "".join(f"<link name='{name}'>{MASS.format(1)}</link>" for name in ("a", "u_1", "c", "d", "e"))
+    two = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"
+    joint = "<joint name='{0}' type='{1}'><parent>{2}</parent><child>{3}</child>{4}</joint>"
+    joints = joint.format("u", "universal", "a", "c", two)
+    joints += joint.format("u_2", "revolute", "a", "u_1", "<axis><xyz>0 0 1</xyz></axis>")
+    joints += joint.format("a_floating", "revolute", "a", "e", "<axis><xyz>0 0 1</xyz></axis>")
+    mimic = "<axis><xyz>0 0 1</xyz><mimic joint='u' axis='axis2'><multiplier>2</multiplier></mimic></axis>"
+    model = mb.build_world(mb.load_scene(file(arm(links, joints + joint.format("f", "revolute", "a", "d", mimic)))))
+    robot = model.robot_models[0]
+    assert set(robot.joint_names) == {"u", "u_2_", "u_2", "a_floating"}
+    R, _ = mb.frame_pose(robot, robot.q_from({"u_2_": 0.2}), "d")
+    np.testing.assert_allclose(R, Rotation.from_euler("z", 0.4).as_matrix(), atol=1e-12)
+    planes = PLANE.format("collision", "") + PLANE.format("collision", "").replace("'c'", "'d'")
+    clash = world(f"<model name='l_c'>{LINK}</model>" + still("h", planes, "<link name='q'/>"))
+    assert {"l_c", "l_c_", "l_d"} <= set(mb.build_world(mb.load_scene(file(clash))).frames)
+
+
+def test_a_plane_stands_beside_what_else_its_model_has(file):
+    look = PLANE.format("visual", "<material><diffuse>0.2 0.3 0.4 1</diffuse></material>")
+    plane = PLANE.format("collision", "")
+    bare = mb.load_scene(file(world(still("floor", plane + look))))
+    assert not bare.models and bare.primitives[0].name == "floor" and bare.primitives[0].color == (0.2, 0.3, 0.4, 1.0)
+    more = ("<sensor name='s' type='camera'/>", BOX.format("visual", "1 1 1", ""))
+    for text in (*(still("floor", plane + part) for part in more), still("floor", plane, "<frame name='f'/>")):
+        scene = mb.load_scene(file(world(text)))
+        assert len(scene.models) == 1 and [plane.name for plane in scene.primitives] in (["floor_c"], ["l_c"])
+        mb.build_world(scene)
+
+
+def test_included_urdfs_have_friction_names_and_a_world_of_their_own(file):
+    crate = """<robot name="crate"><link name="crate"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="1 1 1"/></geometry></collision></link></robot>"""
+    file(crate, "crate.urdf")
+    file(crate.replace('<robot name="crate">', """<robot name="crate"><link name="world"/><joint name="hinge"
+type="continuous"><parent link="world"/><child link="crate"/><axis xyz="0 0 1"/></joint>"""), "door.urdf")
+    include = "<include><uri>{0}.urdf</uri><name>{1}</name></include>"
+    floor = "<include><uri>model://ground_plane</uri></include>"
+    crates = include.format("crate", "a") + include.format("crate", "b")
+    built = mb.build_world(mb.load_scene(file(world(floor + crates))))
+    assert set(built.objects) == {"crate", "b_crate"} and set(built.geoms.mu) == {1.0}
+    assert mb.build_world(mb.load_scene(file(world(include.format("door", "d"))))).joint_names == ("hinge",)
+    file("\n<robot>", "bad.urdf")
+    with pytest.raises(mb.SceneError, match="bad.urdf:2: not well-formed XML"):
+        mb.load_scene(file(world(include.format("bad", "d"))))
+
+
+def test_what_a_urdf_has_no_word_for_is_told(file):
+    spring = "<dynamics><spring_stiffness>3</spring_stiffness></dynamics>"
+    path = file(moving("revolute", spring, "<sensor name='s' type='force_torque'/>"))
+    said = "a URDF has no word for what the file holds of joint_properties, sensors; load_scene('scene.sdf') has it"
+    assert said in mb.load_urdf(path).warnings[0] and not mb.load_urdf(file(moving("revolute", ""))).warnings
+    scene = mb.Simulator(file("models: [{urdf: scene.sdf}]", "cell.yaml"))
+    path.write_text(moving("revolute", spring))
+    assert any("of joint_properties; " in said for said in mb.Simulator(mb.load_scene(scene.scene.path)).warnings)
+
+
+@pytest.mark.parametrize("pose", ["", "<pose>0 0 0.1 1.2 0 0.3</pose>"])
+def test_wrenches_of_joints_stand_in_the_axes_of_the_child(file, pose):
+    """A weight of 2 kg that hangs on a joint; axes of the sensor count where it says so."""
+    links = LINK + f"<link name='b'><pose>0 0 -0.5 0 0 0</pose>{MASS.format(2)}</link>"
+    foot = "<joint name='f' type='fixed'><parent>world</parent><child>a</child></joint>"
+    sensor = "<sensor name='s' type='force_torque'><pose>0 0 0 3.141592653589793 0 0</pose>{0}</sensor>"
+    for kind in ("fixed", "prismatic"):
+        axis = f"{pose}<axis><xyz>1 0 0</xyz><limit><lower>0</lower><upper>0</upper></limit></axis>" + sensor
+        sim = mb.Simulator(file(arm(links, foot + JOINT.format(kind, "b", axis.format("")))))
+        sim.step()
+        np.testing.assert_allclose(sim.sensors.read("s")[3:], [0, 0, 19.6], atol=1e-6)
+        own = axis.format("<force_torque><frame>sensor</frame></force_torque>")
+        sim = mb.Simulator(file(arm(links, foot + JOINT.format(kind, "b", own))))
+        sim.step()
+        turn = Rotation.from_euler("xyz", [1.2, 0, 0.3] if pose else [0, 0, 0]) * Rotation.from_euler("x", np.pi)
+        np.testing.assert_allclose(sim.sensors.read("s")[3:], turn.inv().apply([0, 0, 19.6]), atol=1e-6)
+    text = arm(links, foot + JOINT.format("prismatic", "a", axis.format("")).replace("<parent>a", "<parent>b"))
+    scene = mb.load_scene(file(text))  # read backwards
+    assert not scene.sensors and "<sensor> 's' in <joint> is not taken" in scene.doubts[0]
+
+
+def test_cameras_are_those_of_sdf_and_stand_where_their_poses_say(file):
+    pose = "<pose relative_to='{0}'>0 0 1 0 0 0</pose>"
+    for inside in ("", "<camera/>", "<camera><clip/><image/></camera>"):
+        sensor = f"<sensor name='s' type='camera'>{pose.format('a')}{inside}</sensor>"
+        found = mb.load_scene(file(arm(f"<link name='a'><pose>0 0 3 0 0 0</pose>{sensor}</link>"))).sensors[0]
+        image = found.image
+        assert (image.width, image.height, image.near, image.far, image.fov) == (320, 240, 0.1, 100.0, 1.047)
+        assert found.pose.position == (0.0, 0.0, 1.0)
+    sensor = sensor.replace("'a'", "'__model__'")
+    found = mb.load_scene(file(arm(f"<link name='a'><pose>0 0 3 0 0 0</pose>{sensor}</link>"))).sensors[0]
+    assert found.pose.position == (0.0, 0.0, -2.0)
