@@ -149,6 +149,8 @@ def _robot(wanted, folder, folders, taken, address):
     prefix = wanted.prefix or ""
     model, options = _loaded(wanted, folders, prefix)
     still = "world" if model.root_link == "world" else None  # /tf has one world
+    if still and wanted.free:  # its own file says what it is fixed to, and may have a floating joint
+        return _robot(replace(wanted, free=False), folder, folders, taken, address)
     own = {f"{model.name}_root" if name == still else name for name in (*model.link_names, *model.joint_names)}
     if wanted.prefix is None:
         prefixes = chain([""], (f"{model.name}_{number}_" for number in count(2)))

@@ -140,6 +140,18 @@ def test_names_that_clash_are_changed(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "cell" / "cell").exists()
 
 
+def test_an_object_that_is_fixed_to_the_world_stays(tmp_path, monkeypatch):
+    door = HAND.replace('"palm"', '"door"').replace('"finger"', '"knob"').replace('"slide"', '"turn"')
+    fixed = '<link name="world"/><joint name="hinge" type="revolute"><parent link="world"/><child link="door"/>' \
+            '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" velocity="1"/></joint></robot>'
+    (tmp_path / "door.urdf").write_text(door.replace("</robot>", fixed).replace('name="hand"', 'name="frame"'))
+    (tmp_path / "hand.urdf").write_text(HAND)
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf", *["--object", "door.urdf"] * 2) == 0
+    world = mb.Simulator("cell/scene.yaml").world
+    assert not world.objects and {"hinge", "frame_2_hinge"} <= set(world.joint_names)
+    assert {"frame_root", "frame_2_frame_root"} <= set(world.frames) and "world" not in world.frames
+
+
 def test_a_scene_that_cannot_be_built_leaves_no_file(tmp_path, monkeypatch):
     def refused(_):
         raise mb.SceneError("refused")
