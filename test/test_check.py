@@ -159,12 +159,23 @@ END, TOP = mb.model.PathElement("box"), mb.model.PathElement("world", (0.0, 0.0,
 SOFT = mb.model.Material(0.5, softness=mb.model.Softness(stiffness=100.0))
 LYING = {"hinge_0": 1.5707963}
 GROUND = mb.model.Ground(height=-10.0)
+UNTOUCHED = mb.model.CollisionFilters(disable=(("box", "ground"),))
+BARE = """<robot name="bare"><link name="bare"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
 ODD = {
     "falls": (mb.Scene(primitives=(box(),)), "there is nothing below 'box': it falls for ever"),
     "on what falls": (mb.Scene(primitives=(box("a"), box("b", pose=mb.model.Pose((0, 0, 0.2))))), "nothing below 'b'"),
     "beside a table": (
         mb.Scene(primitives=(box(), mb.model.Primitive("table", "box", (1.0, 1.0, 0.1), mb.model.Pose((3, 0, -1))))),
         "nothing below 'box'",
+    ),
+    "beside the ground by a filter": (
+        mb.Scene(primitives=(box(),), ground=GROUND, collision_filters=UNTOUCHED),
+        "there is nothing below 'box': it falls for ever; let it collide with the ground",
+    ),
+    "without a shape above the ground": (
+        mb.Scene(models=(mb.model.SceneModel(BARE, base="free"),), ground=GROUND),
+        "there is nothing below 'bare': it falls for ever; give it a collision shape",
     ),
     "long": (mb.Scene(primitives=(box(size=(100.0, 60.0, 80.0), mass=1e6),), ground=mb.model.Ground(-50.0)),
              "'box' is 100 m long; lengths are in m"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,12 @@ def test_stubs_name_what_the_packages_have(stub):
 
 def test_the_top_level_is_small():
     assert len(mb.__all__) <= 48
+
+
+def test_what_examples_take_of_the_model_is_public():
+    files = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "docs").rglob("*.md")]
+    named = {name for file in files for name in re.findall(r"\bmb\.model\.(\w+)", file.read_text(encoding="utf-8"))}
+    assert "Primitive" in named and not named - set(mb.model.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -203,6 +203,10 @@ class RobotParts:
             f"link '{link}' occurs twice in this scene; links of all robots and objects need "
             "names of their own: rename one",
         )
+        self.scene.refuse_if(
+            link == "world" and (frame.body != WORLD or key.startswith("primitives")), key,
+            "'world' is the frame that does not move; give this link or object another name",
+        )
         self.frames[link] = frame
 
 

@@ -5,7 +5,9 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,7 @@ class Wanted:
 
 @dataclass
 class Part:
-    """A robot of the scene that is made."""
+    """A robot, or an object with a robot's file, of the scene that is made."""
 
     wanted: WantedRobot
     model: Any  #: without collision shapes
@@ -106,50 +108,60 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
     if file.exists():
         raise InputError(f"{file} is there already; choose another name, or move it away")
     folders, top = [Path(folder) for folder in wanted.packages], TABLE if wanted.table else 0.0
-    parts: list[Part] = []
-    for robot in wanted.robots:
+    parts, taken = [], {"ground", "table"} if wanted.table else {"ground"}
+    for number, robot in enumerate(wanted.robots, start=1):
         if (robot.gripper is None) != (robot.at is None):
             raise InputError("--gripper and --at belong together: a file, and the robot's link that it is fixed to")
-        parts.append(_robot(robot, wanted.folder, folders, parts, len(wanted.robots) > 1))
-    _place(parts, top)
-    reach = max(part.reach for part in parts)
-    models, primitives = _objects(wanted, folders, reach, top)
+        address = f"robot_{number}.urdf" if len(wanted.robots) > 1 else "robot.urdf"
+        parts.append(_robot(robot, wanted.folder, folders, taken, address))
+    low, high = _place(parts, top)
+    reach, middle = max(part.reach for part in parts), 0.5 * (low + high)
+    camera = _camera(_unused("camera", taken), middle, reach, top)
+    taken.add("world")  # which the camera stands in
+    handled, primitives = _objects(wanted, folders, taken, middle, reach, top)
     if wanted.table:
-        y = [part.entry.pose.position[1] for part in parts]
-        size = (_rounded(2.4 * reach), _rounded(2.4 * reach + max(y) - min(y)), TABLE)
-        middle = _rounded(0.5 * (max(y) + min(y)))
-        primitives.insert(0, Primitive("table", "box", size, Pose((0.0, middle, 0.5 * TABLE))))
+        x, y = (_rounded(2.4 * reach + extent) for extent in high - low)
+        at = (_rounded(middle[0]), _rounded(middle[1]), 0.5 * TABLE)
+        primitives.insert(0, Primitive("table", "box", (x, y, TABLE), Pose(at)))
     scene = Scene(
-        models=(*(part.entry for part in parts), *models), primitives=tuple(primitives), ground=Ground(),
+        models=tuple(part.entry for part in (*parts, *handled)), primitives=tuple(primitives), ground=Ground(),
         materials={"grip": Material(0.8)}, path=file, packages=tuple(_beside(folder, file) for folder in folders),
+        sensors=(camera,) if _has_embree() else (),
     )  # fmt: skip
-    wanted.folder.mkdir(parents=True, exist_ok=True)
-    for part in parts:
-        if part.text is not None:
-            (wanted.folder / part.entry.urdf).write_text(part.text, encoding="utf-8")
-    scene = _finished(scene, parts, reach, top)
     given = [name for robot in wanted.robots for name in (robot.robot, robot.gripper) if name]
     what = " and ".join(Path(name).name for name in (*given, *wanted.objects))
     head = (f"{what}, written by mb-contact new.",
             "mb-contact view, check and run take this file; docs/scene_reference.md has every key.")  # fmt: skip
-    save_scene(scene, file, head, NOTES)
+    with _folder_with({part.entry.urdf: part.text for part in (*parts, *handled) if part.text}, wanted.folder):
+        scene = _finished(scene, parts, reach, top)
+        save_scene(scene, file, head, NOTES)
     return file, scene
 
 
 # --- robots ----------------------------------------------------------------------------------------
 
 
-def _robot(wanted, folder, folders, before, several):
-    """The Part of a robot; one that has names of another before it gets a prefix."""
+def _robot(wanted, folder, folders, taken, address):
+    """The Part of a robot, whose names join those that are ``taken``; one that has such names gets a prefix.
+
+    address : of its file in the folder, where one has to be written.
+    """
     prefix = wanted.prefix or ""
     model, options = _loaded(wanted, folders, prefix)
-    taken = {name for part in before for name in (*part.model.link_names, *part.model.joint_names)}
-    if wanted.prefix is None and taken & {*model.link_names, *model.joint_names}:
-        prefix = f"{model.name}_{len(before) + 1}_"
-    root = f"{prefix}{model.name}_root" if model.root_link == "world" else None  # /tf has one world
+    still = "world" if model.root_link == "world" else None  # /tf has one world
+    if still and wanted.free:  # its own file says what it is fixed to, and may have a floating joint
+        return _robot(replace(wanted, free=False), folder, folders, taken, address)
+    own = {f"{model.name}_root" if name == still else name for name in (*model.link_names, *model.joint_names)}
+    if wanted.prefix is None:
+        prefixes = chain([""], (f"{model.name}_{number}_" for number in count(2)))
+        prefix = next(prefix for prefix in prefixes if not taken & {prefix + name for name in own})
+    elif taken & own:
+        raise InputError(f"with --prefix {prefix} the name '{min(taken & own)}' occurs twice; choose another prefix")
+    root = still and f"{prefix}{model.name}_root"
     if root or prefix != (wanted.prefix or ""):
         model, options = _loaded(wanted, folders, prefix, root)
-    address, text = f"robot_{len(before) + 1}.urdf" if several else "robot.urdf", None
+    taken |= {*model.link_names, *model.joint_names}
+    text = None
     if wanted.gripper is not None or prefix or root:
         text = _composed(wanted, folders, prefix, root, lambda path: _beside(path, folder / address))
     elif "://" in wanted.robot:
@@ -181,11 +193,13 @@ def _composed(wanted, folders, prefix, root, placed):
 
 
 def _place(parts, top):
-    """Put the robots where they are asked to be, the others side by side along y."""
+    """Put the robots where they are asked to be, the others side by side along y; least and largest x and y [m]."""
     apart = APART * max(part.reach for part in parts)
     for number, part in enumerate(parts):
         x, y, yaw = part.wanted.place or (0.0, _rounded((number - 0.5 * (len(parts) - 1)) * apart), 0.0)
         part.entry = replace(part.entry, pose=Pose((x, y, top), rpy=(0.0, 0.0, yaw) if yaw else None))
+    places = np.array([part.entry.pose.position[:2] for part in parts])
+    return places.min(axis=0), places.max(axis=0)
 
 
 def _hand(part):
@@ -211,25 +225,25 @@ def _hand(part):
 # --- objects ------------------------------------------------------------------------------------------
 
 
-def _objects(wanted, folders, reach, top):
-    """Entries of objects that are robots' files, and primitives of those that are meshes, in a row before the robot."""
-    models, primitives, y = [], [], 0.0
-    for number, address in enumerate(wanted.objects):
-        path, name = _found(address, folders), f"{Path(address).stem}"
-        name = name if wanted.objects.index(address) == number else f"{name}_{number}"
-        address = address if "://" in address else _beside(path, wanted.folder / "scene.yaml")
-        place = 0.5 * reach
+def _objects(wanted, folders, taken, middle, reach, top):
+    """Parts of objects that are robots' files, and primitives of those that are meshes, in a row before the robots."""
+    parts, primitives, x, y = [], [], _rounded(middle[0] + 0.5 * reach), float(middle[1])
+    first = True
+    for number, address in enumerate(wanted.objects, start=1):
+        path = _found(address, folders)
         if path.suffix in ROBOTS:
-            models.append(SceneModel(address, base="free", pose=Pose((_rounded(place), _rounded(y), top))))
-            y += 0.3
+            part = _robot(WantedRobot(address, free=True), wanted.folder, folders, taken, f"object_{number}.urdf")
+            part.entry = replace(part.entry, pose=Pose((x, _rounded(y), top)))
+            parts.append(part)
+            y, first = y + 0.3, False
             continue
-        body, width = _mesh_object(path, name, address)
-        y += 0.5 * width if y else 0.0
+        address = address if "://" in address else _beside(path, wanted.folder / "scene.yaml")
+        body, width = _mesh_object(path, _unused(path.stem, taken), address)
+        y += 0.0 if first else 0.5 * width
         dx, dy, z = body.pose.position
-        pose = Pose((_rounded(place + dx), _rounded(y + dy), z + top))
-        primitives.append(replace(body, pose=pose))
-        y += 0.5 * width + GAP
-    return models, primitives
+        primitives.append(replace(body, pose=Pose((_rounded(x + dx), _rounded(y + dy), z + top))))
+        y, first = y + 0.5 * width + GAP, False
+    return parts, primitives
 
 
 def _mesh_object(path, name, address):
@@ -260,7 +274,7 @@ def _mesh_object(path, name, address):
 
 
 def _finished(scene, parts, reach, top):
-    """The scene with starts, servos, camera and pairs that are left out."""
+    """The scene with starts, servos and pairs that are left out."""
     try:
         world = build_world(scene)  # once, since hulls of fine meshes take seconds
     except ModelError:  # a mesh that cannot be read
@@ -274,10 +288,9 @@ def _finished(scene, parts, reach, top):
         filters += overlapping
         hands += [hand] if not part.wanted.free and part.model.frames[hand].body >= 0 else []
         first += len(part.model.expand_q(part.model.neutral_q()))
-    sensors = (_camera(reach, top),) if _has_embree() else ()
     return replace(
         scene, models=(*(part.entry for part in parts), *scene.models[len(parts) :]),
-        collision_filters=CollisionFilters(disable=tuple(filters)), sensors=sensors, operational_frames=tuple(hands),
+        collision_filters=CollisionFilters(disable=tuple(filters)), operational_frames=tuple(hands),
     )  # fmt: skip
 
 
@@ -320,13 +333,14 @@ def _height(world, model):
     return max((root - p[g][2] + support(world.geoms, R, g, down) for g in own), default=0.0)
 
 
-def _camera(reach, top):
-    """A camera beside the robot that sees what lies before it."""
-    eye, seen = np.array([1.6 * reach, -1.2 * reach, top + 0.9 * reach]), np.array([0.4 * reach, 0.0, top])
+def _camera(name, middle, reach, top):
+    """A camera beside the robots, whose middle is (2,) [m], that sees what lies before them."""
+    at = np.array([*middle, top])
+    eye, seen = at + reach * np.array([1.6, -1.2, 0.9]), at + reach * np.array([0.4, 0.0, 0.0])
     away = seen - eye
     yaw, pitch = np.arctan2(away[1], away[0]), np.arctan2(-away[2], np.hypot(away[0], away[1]))
     pose = Pose(tuple(_rounded(x) for x in eye), rpy=(0.0, _rounded(pitch), _rounded(yaw)))
-    return Sensor("camera", "camera", link="world", pose=pose, rate=10.0, image=Image(width=320, height=240))
+    return Sensor(name, "camera", link="world", pose=pose, rate=10.0, image=Image(width=320, height=240))
 
 
 def _has_embree():
@@ -336,7 +350,35 @@ def _has_embree():
     return find_spec("embreex") is not None
 
 
-# --- files ----------------------------------------------------------------------------------------------
+# --- names and files ------------------------------------------------------------------------------------
+
+
+def _unused(name, taken):
+    """The name, or with a number the first that is not ``taken``, which it joins."""
+    found = next(found for found in chain([name], (f"{name}_{number}" for number in count(2))) if found not in taken)
+    taken.add(found)
+    return found
+
+
+@contextmanager
+def _folder_with(texts, folder):
+    """The folder with files {name: text}, of which nothing stays where what follows fails."""
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    files = {folder / name: text for name, text in texts.items()}
+    for file in files:
+        if file.exists():
+            raise InputError(f"{file} is there already; choose another name, or move it away")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for file, text in files.items():
+            file.write_text(text, encoding="utf-8")
+        yield
+    except BaseException:
+        for file in (*files, folder / "scene.yaml"):
+            file.unlink(missing_ok=True)
+        for parent in made:
+            parent.rmdir()
+        raise
 
 
 def _found(address, folders):

@@ -172,7 +172,10 @@ def _falling(scene, world):
         links = {link for link, frame in world.frames.items() if frame.body in bodies}
         moves = world.v0[world.tree.v_start[body] : world.tree.v_start[body] + 6].any()
         if root not in standing and not links & held and not moves:
-            yield f"there is nothing below '{name}': it falls for ever; a ground: {{}} catches it"
+            shaped = not links.isdisjoint(world.link_geometries)
+            way = "let it collide with the ground" if shaped else "give it a collision shape"
+            way = way if scene.ground is not None else "a ground: {} catches it"
+            yield f"there is nothing below '{name}': it falls for ever; {way}"
 
 
 def _tendons(scene, world):

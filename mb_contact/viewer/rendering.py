@@ -53,7 +53,8 @@ def run_render(arguments: argparse.Namespace) -> int:
     camera = camera_of(drawing, ends, (width, width * 3 // 4))
     eye, target = arguments.eye or camera.eye, arguments.target or camera.target
     if not 0.0 < math.dist(eye, target) < math.inf:
-        raise InputError(f"--eye and --target must be two places, got {tuple(eye)} and {tuple(target)}")
+        given = [", ".join(f"{float(x):g}" for x in place) for place in (eye, target)]
+        raise InputError(f"--eye and --target must be two places, got {given[0]} and {given[1]}")
     camera = replace(camera, eye=tuple(eye), target=tuple(target))
     pictures: list[Any] = []
     path = Path(arguments.out or f"{title}{'.gif' if film else '.png'}")

@@ -3,6 +3,9 @@
 
 """Colours of mesh files, URDFs and scenes: several materials, pictures, colours of vertices, what comes first."""
 
+import json
+import struct
+
 import numpy as np
 import pytest
 from PIL import Image as Picture
@@ -127,6 +130,97 @@ def test_pictures_on_shapes_and_materials_named_in_another_link(folder):
     assert read_visuals(again.format(mesh="gone.stl"))[0][0].colour == (1.0, 0.0, 0.0, 1.0)
 
 
+def test_a_picture_reads_from_outside_on_all_six_sides_of_a_box(folder):
+    """Seen from outside a corner of the picture and its two edges from there are right-handed, as in the file."""
+    picture = f'<material name="p"><texture filename="{folder}/halves.png"/></material>'
+    (box,), _ = read_visuals(LINK.format(named="", material=picture, geometry='<box size="2 4 6"/>'))
+    corners, places = box.vertices[box.triangles], box.texture.corners
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert {tuple(np.sign(normal)) for normal in normals} == {tuple(s * row) for row in np.eye(3) for s in (1.0, -1.0)}
+    (ax, ay), (bx, by) = (places[:, 1] - places[:, 0]).T, (places[:, 2] - places[:, 0]).T
+    np.testing.assert_allclose(ax * by - ay * bx, 1.0)  # triangles are counterclockwise from outside
+    upright = np.abs(normals[:, 2]) < 1e-9
+    np.testing.assert_allclose(places[upright, :, 1], (corners[upright, :, 2] + 3.0) / 6.0)
+
+
+def test_cones_and_ellipsoids_are_drawn():
+    material = '<material name="red"><color rgba="1 0 0 1"/></material>'
+    for geometry, half, kind in (('<cone radius="0.1" length="0.4"/>', (0.1, 0.1, 0.2), mb.types.SHAPE_CONE),
+                                 ('<ellipsoid size="0.2 0.4 0.6"/>', (0.1, 0.2, 0.3), mb.types.SHAPE_ELLIPSOID)):
+        (visual,), missing = read_visuals(LINK.format(named="", material=material, geometry=geometry))
+        assert not missing and visual.shape.kind == kind and visual.colour == (1.0, 0.0, 0.0, 1.0)
+        np.testing.assert_allclose(visual.vertices.max(axis=0), half, atol=1e-12)
+
+
+def glb(path, material, colours=None, scale=(1.0, 1.0, 1.0)):
+    """A binary glTF file of a square whose normal is x, from y = 0 and z = 0 to 1."""
+    points = np.array([[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]], "<f4")
+    blocks = [points, np.array([0, 1, 2, 0, 2, 3], "<u2")] + ([] if colours is None else [np.array(colours)])
+    kinds = {"f": 5126, "u": 5123}
+    content, views = b"", []
+    for block in blocks:
+        views.append({"buffer": 0, "byteOffset": len(content), "byteLength": block.nbytes})
+        content += block.tobytes()
+    accessors = [
+        {"bufferView": k, "componentType": kinds[block.dtype.kind], "count": block.size if k == 1 else 4,
+         "type": "SCALAR" if k == 1 else f"VEC{block.shape[1]}", "normalized": k == 2 and block.dtype.kind == "u"}
+        for k, block in enumerate(blocks)
+    ]  # fmt: skip
+    accessors[0].update(min=[0, 0, 0], max=[0, 1, 1])
+    attributes = {"POSITION": 0} | ({} if colours is None else {"COLOR_0": 2})
+    primitive = {"attributes": attributes, "indices": 1, "material": 0}
+    text = json.dumps({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0, "scale": scale}],
+        "meshes": [{"primitives": [primitive]}], "materials": [material], "buffers": [{"byteLength": len(content)}],
+        "bufferViews": views, "accessors": accessors,
+    }).encode()  # fmt: skip
+    text += b" " * (-len(text) % 4)
+    whole = 12 + 8 + len(text) + 8 + len(content)
+    path.write_bytes(struct.pack("<4sII", b"glTF", 2, whole) + struct.pack("<I4s", len(text), b"JSON") + text
+                     + struct.pack("<I4s", len(content), b"BIN\0") + content)  # fmt: skip
+    return path
+
+
+def test_gltf_colours_of_vertices_beside_a_material_are_its_factors(tmp_path):
+    halves = np.array([[0.5, 1.0, 1.0], [0.5, 1.0, 1.0], [0.5, 1.0, 1.0], [0.5, 1.0, 1.0]], "<f4")
+    plain, tint = {"pbrMetallicRoughness": {}}, {"pbrMetallicRoughness": {"baseColorFactor": [1.0, 0.0, 1.0, 1.0]}}
+    for material, colour in ((plain, (0.735, 1.0, 1.0)), (tint, (0.735, 0.0, 1.0))):  # 0.5 of linear light in sRGB
+        (part,), missing = read_painted(glb(tmp_path / "a.glb", material, halves))
+        assert not missing
+        np.testing.assert_allclose(part.colour, (*colour, 1.0), atol=0.005)
+    ends = np.array([[65535, 0, 0, 65535], [65535, 0, 0, 65535], [0, 0, 65535, 65535], [0, 0, 65535, 65535]], "<u2")
+    (part,), _ = read_painted(glb(tmp_path / "b.glb", plain, ends))
+    corners = part.vertices[part.triangles]
+    seen = part.texture.on(np.arange(2), corners.mean(axis=1), corners)
+    np.testing.assert_allclose(seen, [[0.835, 0.0, 0.612], [0.612, 0.0, 0.835]], atol=0.005)  # 2/3 and 1/3
+
+
+@pytest.mark.parametrize(("mode", "opacity"), [({}, 1.0), ({"alphaMode": "OPAQUE"}, 1.0), ({"alphaMode": "BLEND"}, 0.3),
+                                               ({"alphaMode": "MASK"}, 1.0)])  # fmt: skip
+def test_gltf_is_opaque_unless_it_blends(tmp_path, mode, opacity):
+    material = {"pbrMetallicRoughness": {"baseColorFactor": [1.0, 0.0, 0.0, 0.3]}, **mode}
+    (part,), _ = read_painted(glb(tmp_path / "a.glb", material))
+    np.testing.assert_allclose(part.colour, (1.0, 0.0, 0.0, opacity), atol=0.005)
+
+
+def test_nodes_of_gltf_that_mirror_keep_outside_outside(tmp_path):
+    for scale, to in (((1.0, 1.0, 1.0), 1.0), ((2.0, -3.0, 1.0), 1.0), ((-1.0, 1.0, 1.0), -1.0)):
+        (part,), _ = read_painted(glb(tmp_path / "a.glb", {"pbrMetallicRoughness": {}}, scale=scale))
+        a, b, c = part.vertices[part.triangles[0]]
+        assert np.sign(np.cross(b - a, c - a)[0]) == to and np.abs(part.vertices[:, 1]).max() == abs(scale[1])
+
+
+def test_a_picture_without_a_place_on_its_triangles_is_told(folder):
+    (folder / "squares.obj").write_text(OBJ.replace("f 1/1 3/3 4/4", "f 1 3 4"))
+    parts, missing = read_painted(folder / "squares.obj")
+    assert missing == ["picture 'halves.png' is left out: its triangles have no texture coordinates"]
+    assert sum(len(part.triangles) for part in parts) == 4 and all(part.texture is None for part in parts)
+    (folder / "squares.obj").write_text(OBJ.replace("vt 0 1", "vt nan 1"))
+    with np.errstate(invalid="raise"):
+        parts, missing = read_painted(folder / "squares.obj")
+    assert not missing and any(part.texture is not None for part in parts)
+
+
 def test_objects_look_as_the_scene_says_apart_from_what_collides(folder):
     mesh, file = {"shape": "mesh", "collision_meshes": "convex_hull"}, str(folder / "squares.obj")
     ball = PrimitiveVisual("sphere", (0.3,), pose=Pose((0.0, 0.0, 1.0)), color=(0.0, 0.5, 0.0, 0.25))
@@ -171,8 +265,8 @@ def test_a_picture_is_seen_by_cameras_in_pictures_and_in_the_view(folder):
     eye = Sensor("eye", "camera", link="world", pose=Pose((0.5, 0.5, 2.0), rpy=(0.0, np.pi / 2, 0.0)), image=image)
     scene = Scene(primitives=(Primitive("a", "box", (0.1, 0.1, 0.1), visual=look),), sensors=(eye,))
     seen = mb.Simulator(scene).sensors.read("eye").colour
-    rows = {tuple(int(x > 127) for x in seen[row, column]) for row in (20, 44) for column in (20, 44)}
-    assert rows == {RED, GREEN, BLUE}
+    for row, column, colour in ((20, 20, BLUE), (20, 44, GREEN), (44, 20, RED), (44, 44, RED)):  # x is up
+        assert tuple(seen[row, column] > 127) == tuple(x > 0.5 for x in colour)
     drawing = scene_drawing(scene, build_world(scene))
     (part,) = (part for part in drawing.visuals if part.texture is not None)
     above = Camera((0.5, 0.5, 2.0), (0.5, 0.5, 0.0), width=64, height=64)

@@ -121,6 +121,66 @@ def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):
     assert np.allclose(middles[:, 1], [0.0, 0.2], atol=1e-3) and np.allclose(middles[:, 2], 0.015, atol=1e-6)
 
 
+def test_names_that_clash_are_changed(tmp_path, monkeypatch, capsys):
+    crate = HAND.replace('"palm"', '"camera"').replace('"hand"', '"crate"')
+    (tmp_path / "crate.urdf").write_text(crate)
+    for name in ("table", "ground", "camera", "world", "palm"):
+        cube(tmp_path / f"{name}.stl", 0.04)
+    (tmp_path / "hand.urdf").write_text(HAND)
+    objects = ["table.stl", "ground.stl", "camera.stl", "world.stl", "palm.stl", "crate.urdf", "crate.urdf"]
+    given = [word for name in objects for word in ("--object", name)]
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf", "--table", *given) == 0
+    world = mb.Simulator("cell/scene.yaml").world  # sensors included
+    named = {"table_2", "ground_2", "world_2", "palm_2", "crate_2_camera", "crate_3_camera"}
+    assert set(world.objects) > named - {"crate_2_camera"} and len(world.objects) == 7
+    assert world.frames["table"].body == world.frames["ground"].body == -1 and "world" not in world.frames
+    given = ["--robot", "hand.urdf", "--prefix", "a_"]
+    assert new(tmp_path / "cell", monkeypatch, *(word.replace("hand", "../hand") for word in given * 2)) == 2
+    assert "with --prefix a_ the name 'a_finger' occurs twice" in capsys.readouterr().err
+    assert not (tmp_path / "cell" / "cell").exists()
+
+
+def test_an_object_that_is_fixed_to_the_world_stays(tmp_path, monkeypatch):
+    door = HAND.replace('"palm"', '"door"').replace('"finger"', '"knob"').replace('"slide"', '"turn"')
+    fixed = '<link name="world"/><joint name="hinge" type="revolute"><parent link="world"/><child link="door"/>' \
+            '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" velocity="1"/></joint></robot>'
+    (tmp_path / "door.urdf").write_text(door.replace("</robot>", fixed).replace('name="hand"', 'name="frame"'))
+    (tmp_path / "hand.urdf").write_text(HAND)
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf", *["--object", "door.urdf"] * 2) == 0
+    world = mb.Simulator("cell/scene.yaml").world
+    assert not world.objects and {"hinge", "frame_2_hinge"} <= set(world.joint_names)
+    assert {"frame_root", "frame_2_frame_root"} <= set(world.frames) and "world" not in world.frames
+
+
+def test_a_scene_that_cannot_be_built_leaves_no_file(tmp_path, monkeypatch):
+    def refused(_):
+        raise mb.SceneError("refused")
+
+    (tmp_path / "hand.urdf").write_text(HAND)
+    two = ["--robot", "hand.urdf"] * 2
+    with monkeypatch.context() as patched:
+        patched.setattr("mb_contact.programs.new.build_world", refused)
+        assert new(tmp_path, monkeypatch, *two) == 2
+    assert not (tmp_path / "cell").exists()
+    (tmp_path / "cell").mkdir()
+    (tmp_path / "cell" / "robot_2.urdf").write_text("mine")
+    assert new(tmp_path, monkeypatch, *two) == 2 and (tmp_path / "cell" / "robot_2.urdf").read_text() == "mine"
+
+
+def test_table_and_objects_are_where_the_robots_are(tmp_path, monkeypatch):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    cube(tmp_path / "cube.stl", 0.04)
+    hand = ["--robot", "hand.urdf", "--place"]
+    given = [*hand, "1", "3", "0", *hand, "4", "2", "0", "--table", "--object", "cube.stl", "--object", "cube.stl"]
+    assert new(tmp_path, monkeypatch, *given) == 0
+    sim = mb.Simulator("cell/scene.yaml")
+    table = sim.scene.primitives[0]
+    low, high = (np.array(table.pose.position) + sign * 0.5 * np.array(table.size) for sign in (-1, 1))
+    for x, y in ((1.0, 3.0), (4.0, 2.0), sim.link_pose("cube")[0][:2], sim.link_pose("cube_2")[0][:2]):
+        assert low[0] < x - 0.3 and x + 0.3 < high[0] and low[1] < y - 0.3 and y + 0.3 < high[1]
+    assert not sim.warnings and all(sensor.pose.position[0] > 2.5 for sensor in sim.scene.sensors)
+
+
 def test_a_robot_with_legs(tmp_path, monkeypatch):
     assert new(tmp_path, monkeypatch, "--robot", "package://mb_contact/urdf/quadruped.urdf", "--free") == 0
     scene = mb.load_scene("cell/scene.yaml")

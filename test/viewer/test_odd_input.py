@@ -164,7 +164,7 @@ def test_a_recording_of_one_state_is_drawn(one_state, tmp_path, capsys):
     (["--every", "inf"], "--every from 0.01 to 60 s"),
     (["--every", "1e-9"], "--every from 0.01 to 60 s"),
     (["--eye", "1", "2", "3", "--target", "1", "2", "3"], "--eye and --target must be two places"),
-    (["--eye", "nan", "2", "3"], "--eye and --target must be two places"),
+    (["--eye", "nan", "2", "3"], "--eye and --target must be two places, got nan, 2, 3 and "),
 ])  # fmt: skip
 def test_pictures_that_cannot_be_are_refused(wrong, words, one_state, capsys):
     path, robot = one_state

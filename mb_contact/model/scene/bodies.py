@@ -201,6 +201,8 @@ class PrimitiveVisual:
     >>> look = mb.model.PrimitiveVisual("sphere", (0.02,), color=(0.8, 0.1, 0.1))
     >>> mb.model.Primitive("cherry", "box", (0.04, 0.04, 0.04), base="free", mass=0.01, visual=look).visual.shape
     'sphere'
+    >>> look.kind() == mb.types.SHAPE_SPHERE, look.kernel_size().tolist()
+    (True, [0.02, 0.0, 0.0])
     """
 
     NOUN: ClassVar[str] = "visual"

@@ -115,8 +115,11 @@ def wrapped(kind, vertices, triangles, picture):
     low, size = vertices.min(axis=0), np.maximum(np.ptp(vertices, axis=0), 1e-12)
     if kind == SHAPE_BOX:
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        axes = np.array([(1, 2), (0, 2), (0, 1)])[np.abs(normal).argmax(axis=1)]
+        across = np.abs(normal).argmax(axis=1)
+        axes = np.array([(1, 2), (0, 2), (0, 1)])[across]
         places = np.take_along_axis((corners - low) / size, axes[:, None, :].repeat(3, axis=1), axis=2)
+        sign = np.take_along_axis(normal, across[:, None], axis=1)[:, 0] * np.array([1.0, -1.0, 1.0])[across]
+        places[sign < 0.0, :, 0] = 1.0 - places[sign < 0.0, :, 0]  # seen from outside, the first axis goes to the left
         return Texture(picture, places)
     turn = np.arctan2(corners[..., 1], corners[..., 0]) / (2.0 * np.pi)
     turn[np.linalg.norm(corners[..., :2], axis=2) < 1e-9 * size.max()] = np.nan  # a pole is at the turn of the others
@@ -138,11 +141,16 @@ def _parts(path, kind, missing):
     unit = collada_unit(content) if kind == "dae" else 1.0
     loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", resolver=files)
     parts = []
-    for mesh in loaded.dump():
+    for node in loaded.graph.nodes_geometry:  # Scene.dump() loses colours of vertices beside a material
+        transform, name = loaded.graph[node]
+        mesh = loaded.geometry[name]
         if getattr(mesh, "faces", None) is None or not len(mesh.faces):
             continue
-        vertices, triangles = unit * np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
-        parts.append(Painted(vertices, triangles, *_look(mesh.visual, triangles, kind in LINEAR)))
+        vertices = unit * trimesh.transform_points(np.array(mesh.vertices, np.float64), transform)
+        triangles = np.array(mesh.faces, np.int64)
+        if np.linalg.det(transform[:3, :3]) < 0.0:
+            triangles = triangles[:, ::-1].copy()
+        parts.append(Painted(vertices, triangles, *_look(mesh.visual, triangles, kind in LINEAR, missing)))
     return parts
 
 
@@ -176,31 +184,46 @@ class _Beside(dict):
         return _Beside(self.folder / namespace, self.missing)
 
 
-def _look(visual, triangles, linear):
+def _look(visual, triangles, linear, missing):
     """(colour, Texture, places) of trimesh's visual."""
     if visual is None or not visual.defined:
         return None, None, None
     if visual.kind in ("vertex", "face"):
         return *_by_face(np.asarray(visual.face_colors)[:, :3] / 255.0, linear), None
-    material, uv, colours = visual.material, visual.uv, visual.vertex_attributes.get("color")
-    image, rgba, opacity = _material(material)
+    image, rgba, opacity = _material(visual.material, linear)
+    uv, colours = visual.uv, _of_vertices(visual.vertex_attributes.get("color"))
+    places = None if uv is None or not len(uv) else np.nan_to_num(np.asarray(uv, np.float64))[:, :2][triangles]
     rgb = None if rgba is None else _srgb(rgba) if linear else rgba
-    places = None if uv is None or not len(uv) else np.asarray(uv, dtype=np.float64)[:, :2][triangles]
     if image is not None and places is not None:
+        if colours is not None and np.any(colours < 1.0):
+            missing.append("colours of vertices beside a picture are left out; put them into the picture")
         texture = Texture(tinted(_picture(image), rgb), places)
         return (*texture.mean(), opacity), texture, places
-    if colours is not None and len(colours):
-        colours = np.asarray(colours, dtype=np.float64)[:, :3]
-        scale = 255.0 if colours.max() > 1.0 else 1.0
-        return *_by_face(colours[triangles].mean(axis=1) / scale, linear), places
+    if image is not None:
+        name = Path(str(image.info.get("file_path") or "")).name
+        missing.append(f"picture '{name}' is left out: its triangles have no texture coordinates")
+    if colours is not None:
+        faces = colours[triangles].mean(axis=1) * (rgba if linear and rgba is not None else 1.0)
+        mean, texture = _by_face(faces, linear)
+        return (*mean[:3], opacity), texture, places
     return None if rgb is None else (*(float(x) for x in rgb), opacity), None, places
 
 
-def _material(material):
+def _of_vertices(colours):
+    """Colours of vertices (v, 3), from 0 to 1, of what trimesh has read; None where there are none."""
+    if colours is None or not len(colours):
+        return None
+    colours = np.asarray(colours)
+    whole = np.iinfo(colours.dtype).max if colours.dtype.kind in "iu" else 255.0 if colours.max() > 1.0 else 1.0
+    return colours[:, :3] / whole
+
+
+def _material(material, linear):
     """(picture or None, red, green and blue from 0 to 1 or None, opacity) of trimesh's material."""
     if hasattr(material, "baseColorFactor"):  # of Collada and glTF, whose materials are white where they say nothing
         rgba = np.ones(4) if material.baseColorFactor is None else np.asarray(material.baseColorFactor) / 255.0
-        opacity = 1.0 if material.alphaMode == "OPAQUE" else float(rgba[3])
+        seen_through = (material.alphaMode or ("OPAQUE" if linear else "BLEND")) == "BLEND"
+        opacity = float(rgba[3]) if seen_through else 1.0
         return material.baseColorTexture, rgba[:3], opacity if opacity > CLEAR else 1.0
     said = getattr(material, "kwargs", {})  # of OBJ
     rgb = np.asarray(material.diffuse)[:3] / 255.0 if "kd" in said else None

@@ -15,19 +15,10 @@ from mb_contact.model.rotations import rpy_to_matrix
 from mb_contact.model.scene.bodies import kernel_size
 from mb_contact.model.shapes.looks import Painted, Texture, read_painted, read_picture, tinted, wrapped
 from mb_contact.model.shapes.shape_meshes import box_mesh, round_mesh, shape_mesh
-from mb_contact.types import (
-    SHAPE_BOX,
-    SHAPE_CAPSULE,
-    SHAPE_CONVEX,
-    SHAPE_CYLINDER,
-    SHAPE_HEIGHT_FIELD,
-    SHAPE_MESH,
-    SHAPE_SPHERE,
-    WORLD,
-)
+from mb_contact.model.urdf.geometry import ATTRIBUTES, KINDS
+from mb_contact.types import SHAPE_BOX, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_MESH, WORLD
 
 MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
-ROUND_SHAPES = {"sphere": SHAPE_SPHERE, "cylinder": SHAPE_CYLINDER, "capsule": SHAPE_CAPSULE}
 MESHES = (SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_MESH)  #: shapes that are their triangles
 FINE = 320  #: clusters along the longest side of such a mesh
 LIGHT, DARK, ACCENT = (0.80, 0.81, 0.83), (0.32, 0.34, 0.38), (0.90, 0.55, 0.24)  #: where the file gives no colour
@@ -183,23 +174,22 @@ def _geometry(geometry, start, package_dirs, most, told):
     if shape.tag == "mesh":
         scale = _numbers(shape, "scale", 3, np.ones(3))
         return _mesh(shape.get("filename") or "", scale, package_dirs, start, most, told), None
-    if shape.tag == "box":
-        size = kernel_size(SHAPE_BOX, _numbers(shape, "size", 3))
-        return [Painted(*box_mesh(size))], (SHAPE_BOX, size)
-    if shape.tag not in ROUND_SHAPES:
+    if shape.tag not in KINDS:
         raise ValueError(f"<{shape.tag}> is not drawn")
-    length = np.zeros(1) if shape.tag == "sphere" else _numbers(shape, "length", 1)
-    kind = ROUND_SHAPES[shape.tag]
-    size = kernel_size(kind, (*_numbers(shape, "radius", 1), *length))
-    return [Painted(*round_mesh(kind, size))], (kind, size)
+    numbers = [_numbers(shape, key, 3 if key == "size" else 1) for key in ATTRIBUTES[shape.tag]]
+    return _solid(KINDS[shape.tag], kernel_size(KINDS[shape.tag], np.concatenate(numbers)))
+
+
+def _solid(kind, size):
+    """The part of a shape with a closed form, and the shape."""
+    return [Painted(*(box_mesh(size) if kind == SHAPE_BOX else round_mesh(kind, size)))], (kind, size)
 
 
 def _of_object(visual, package_dirs, start, most, told):
     """The same of an object's mesh, or of its ``visual``."""
     if visual.shape == "mesh":
         return _mesh(visual.mesh, visual.scale, package_dirs, start, most, told), None
-    kind, size = visual.kind(), visual.kernel_size()
-    return [Painted(*(box_mesh(size) if kind == SHAPE_BOX else round_mesh(kind, size)))], (kind, size)
+    return _solid(visual.kind(), visual.kernel_size())
 
 
 def _mesh(address, scale, package_dirs, start, most, told):
