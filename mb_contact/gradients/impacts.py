@@ -19,6 +19,7 @@ import numpy as np
 from mb_contact.core.impact.phases import NEWTON, PAPERS
 from mb_contact.core.impact.times import first_touch
 from mb_contact.errors import InputError
+from mb_contact.gradients.kinks import Kink
 from mb_contact.gradients.tape import page
 
 IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
@@ -141,8 +142,8 @@ class Chain:
         for i in of:  # a face's points stand at the height of its deepest
             deeper = (pair == pair[i]) & (normal == normal[i]).all(axis=1) & (gap[:met] < gap[i])
             if not set(np.flatnonzero(deeper)) <= set(of):
-                raise InputError("no derivative of an impact in which the deepest point of a face has no part; take a "
-                                 "shorter step")  # fmt: skip
+                above = float(gap[i] - gap[:met][deeper].min())
+                self.kinks += (Kink("face", self.c.pair_links[int(pair[i])], i, above),)
         contacts.gap[:count], contacts.spread[:count] = gap[of], spread[of]
         collides = np.isfinite(at.moment[:count])
         self.d.phase = Phase(collides if apart else 0)

@@ -23,10 +23,10 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: touch, slip, gap, limit, joint_friction; energy_removed, which no derivative knows
+    kind: str  #: touch, slip, gap, limit, joint_friction; energy_removed and face, which no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
-    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap [m]; energy [J]
+    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J]
 
 
 def kinks_of(context, g):

@@ -10,6 +10,7 @@ import mb_contact as mb
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.errors import InputError
 from oracles.step_differences import Differences, push_out_fully
+from scenes.gradient_scenes import SCENES
 
 M = mb.model
 G, DT = 9.81, 1e-3
@@ -143,3 +144,17 @@ def test_energy_that_was_taken_out_is_named():
     named = [kink for kink in sim.step_derivatives().kinks if kink.kind == "energy_removed"]
     assert bool(named) == (removed > 0.0) and all(kink.distance == removed for kink in named)
     assert named
+
+
+def test_a_face_whose_deepest_point_has_left_is_named():
+    """The second impact of a step, by another corner: the derivative does not know that its gap is the face's."""
+    sim, draw = SCENES["bouncing box"]()
+    push_out_fully(sim)
+    sim.differentiator()
+    rng = np.random.default_rng(3)
+    for _ in range(405):
+        q, v, effort = draw(rng)
+    sim.set_state(q, v)
+    sim.step(effort)
+    (kink,) = {k for k in sim.step_derivatives(("v",)).kinks if k.kind == "face"}
+    assert kink.links == ("ground", "body") and kink.distance > 0.0

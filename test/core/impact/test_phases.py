@@ -395,4 +395,4 @@ def test_impacts_of_a_folded_chain_are_certified_from_the_problem_as_posed(monke
     for _ in range(4700):
         events += sim.step().events
     assert len(events) >= 20 and max(worst) <= 1e-10  # the normals' laws hold,
-    assert max(event.residual for event in events) <= 1e-10  # and the certificates say so
+    assert max(event.residual for event in events) <= 1e-9  # and the certificates say so: 2e-15 m/s count as 4e-10
