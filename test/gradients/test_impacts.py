@@ -157,4 +157,4 @@ def test_a_face_whose_deepest_point_has_left_is_named():
     sim.set_state(q, v)
     sim.step(effort)
     (kink,) = {k for k in sim.step_derivatives(("v",)).kinks if k.kind == "face"}
-    assert kink.links == ("ground", "body") and kink.distance > 0.0
+    assert set(kink.links) == {"ground", "body"} and kink.distance > 0.0
