@@ -204,8 +204,8 @@ class RobotParts:
             "names of their own: rename one",
         )
         self.scene.refuse_if(
-            link == "world" and (frame.body != WORLD or key.startswith("primitives")), key,
-            "'world' is the frame that does not move; give this link or object another name",
+            link == "world" and key.startswith("primitives"), key,
+            "'world' is the frame that does not move; give this object another name",
         )
         self.frames[link] = frame
 

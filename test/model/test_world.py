@@ -208,10 +208,6 @@ WRONG = {
         r"primitives\[0\].name: link 'upper' occurs twice in this scene",
     ),
     "an object called world": ({"primitives": (ball("world"),)}, r"primitives\[0\].name: 'world' is the frame that"),
-    "a link that moves and is called world": (
-        {"models": (SceneModel(arm().replace('"upper"', '"world"')),)},
-        r"models\[0\].urdf: 'world' is the frame that does not move",
-    ),
     "two objects of one name": (
         {"primitives": (ball(), ball())},
         r"primitives\[1\].name: 'ball' is used twice",

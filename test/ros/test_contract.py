@@ -174,7 +174,7 @@ def check_colour(message):
     picture = np.asarray(message.data).reshape(25, 33, 3)
     at_a_sample(message)
     assert message.encoding == "rgb8" and message.step == 99
-    np.testing.assert_allclose(picture[12, 16], (61, 122, 184), atol=2)  # the second colour of objects
+    np.testing.assert_allclose(picture[12, 16], (60, 118, 176), atol=2)  # the second colour of objects
 
 
 def check_points(message):
@@ -186,7 +186,7 @@ def check_points(message):
     np.testing.assert_allclose(points[12, 16, :3], [0.0, 0.0, 1.95], atol=1e-6)
     corner = np.tan(0.1) / 16.5 * np.array([-16.0, -12.0])
     np.testing.assert_allclose(points[0, 0, :2] / points[0, 0, 2], corner, rtol=1e-5)
-    assert points[12, 16, 3].view(np.uint32) == 61 << 16 | 122 << 8 | 184
+    assert points[12, 16, 3].view(np.uint32) == 60 << 16 | 118 << 8 | 176
 
 
 def check_scan(message):

@@ -246,8 +246,8 @@ def test_other_participants_learn_the_node_and_the_type_hashes():
         nodes = {(n.node_namespace, n.node_name): n for info in infos for n in info.node_entities_info_seq}
         entry = nodes["/deep/er", "mb_contact"]
         writers = {bytes(gid.data) for gid in entry.writer_gid_seq}
-        # commands, runs of others, std_srvs, simulation_interfaces with its action, parameters and types
-        assert len(entry.reader_gid_seq) == 2 + 1 + 3 + 25 + 7 and len(writers) >= 30
+        # commands, runs of others, std_srvs, simulation_interfaces with its action, parameters (set_values too), types
+        assert len(entry.reader_gid_seq) == 2 + 1 + 3 + 25 + 8 and len(writers) >= 30
         endpoints = [e for e in publications.take(200) if e.topic_name == "rt/deep/er/joint_states"]
         assert endpoints[0].type_name == dds_type_name(JOINT_STATE)
         assert endpoints[0].key.bytes in writers
