@@ -87,6 +87,7 @@ def test_two_actors_of_which_one_is_killed_lose_nothing(pair):
     assert remote.restarts == 1
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_lost_between_and_within_calls_takes_no_state_along(cluster):
     """The states after a call are with the program that made it, whatever size they have."""
     worlds, remote = mb.Worlds(SCENE, 20, threads=1), RemoteWorlds(SCENE, 20, actors=2)

@@ -134,6 +134,7 @@ def test_a_wheel_that_does_not_go_on_ends_the_task():
 
 
 @pytest.mark.long
+@pytest.mark.slow
 def test_the_wheel_is_taken_off_set_down_and_put_back():
     sim = WatchedSimulator(SCENE, "wheel", FRAMES, SUPPORTS)
     residuals, shares, limit = [], [], np.asarray(sim.world.effort_limit)
