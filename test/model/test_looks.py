@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image as Picture
 
 import mb_contact as mb
@@ -19,7 +20,7 @@ from mb_contact.model.shapes.visuals import PALETTE, read_visuals, scene_visuals
 from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.normals import textured
 from mb_contact.viewer.render import Camera, picture
-from test.model.test_shape_meshes import ROBOT
+from scenes.urdf_text import LOOKS
 
 RED, GREEN, BLUE, WHITE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0)
 #: two squares beside each other, one with a picture of two halves
@@ -76,9 +77,18 @@ def test_a_picture_that_is_not_there_is_told_and_costs_no_triangle(folder):
     assert {part.colour for part in read_painted(folder / "squares.obj")[0]} == {None}
 
 
+def test_colours_that_cannot_be_read_are_told(tmp_path):
+    """A Collada file whose mesh names no material in the place where one has to stand: its triangles are there."""
+    box = trimesh.creation.box((1.0, 1.0, 1.0))
+    box.visual = trimesh.visual.TextureVisuals(uv=np.zeros((8, 2)), material=trimesh.visual.material.SimpleMaterial())
+    (tmp_path / "box.dae").write_bytes(box.export(file_type="dae").replace(b"target=", b"targett="))
+    (part,), missing = read_painted(tmp_path / "box.dae")
+    assert len(part.triangles) == 12 and part.colour is None
+    assert len(missing) == 1 and missing[0].startswith("its colours cannot be read and are left out (")
+
+
 @pytest.mark.parametrize("kind", ["glb", "gltf", "dae", "ply"])
 def test_other_files_have_their_colours(tmp_path, kind):
-    trimesh = pytest.importorskip("trimesh")
     box = trimesh.creation.box((1.0, 1.0, 1.0))
     if kind == "ply":
         box.visual = trimesh.visual.ColorVisuals(box, face_colors=[(255, 0, 0)] * 6 + [(0, 0, 255)] * 6)
@@ -126,7 +136,7 @@ def test_pictures_on_shapes_and_materials_named_in_another_link(folder):
     gone = picture.replace("halves", "gone")
     visuals, missing = read_visuals(LINK.format(named="", material=gone, geometry='<sphere radius="1"/>'))
     assert len(visuals) == 1 and len(missing) == 1 and "gone.png" in missing[0]
-    again = ROBOT.replace('<material name="blue"/>', '<material name="m"/>')  # which the other link has
+    again = LOOKS.replace('<material name="blue"/>', '<material name="m"/>')  # which the other link has
     assert read_visuals(again.format(mesh="gone.stl"))[0][0].colour == (1.0, 0.0, 0.0, 1.0)
 
 

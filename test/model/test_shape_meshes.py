@@ -29,6 +29,7 @@ from mb_contact.types import (
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
+from scenes.urdf_text import LOOKS
 
 
 def geoms(kind, size, hull=None):
@@ -100,21 +101,10 @@ def test_a_height_field_is_drawn_at_its_heights(tmp_path):
 
 # --- visuals --------------------------------------------------------------------------------------
 
-ROBOT = """<robot name="r"><material name="blue"><color rgba="0.1 0.2 0.8 0.5"/></material>
-  <link name="base"><visual><origin xyz="1 0 0" rpy="0 0 1.5707963267948966"/><geometry><box size="2 4 6"/></geometry>
-    <material name="blue"/></visual>
-    <visual><geometry><mesh filename="gone.stl"/></geometry></visual>
-    <visual><geometry><sphere radius="big"/></geometry></visual>
-    <visual><geometry/></visual></link>
-  <link name="tip"><visual><geometry><capsule radius="0.1" length="1"/></geometry>
-    <material name="m"><color rgba="2 0 0 1"/></material></visual>
-    <visual><geometry><mesh filename="{mesh}" scale="2 1 -1"/></geometry></visual></link>
-  <joint name="j" type="fixed"><parent link="base"/><child link="tip"/></joint></robot>"""
-
 
 def test_visuals_have_their_place_colour_and_scale():
     mesh = find_resource("package://mb_contact/config/meshes/wedge.obj")
-    visuals, missing = read_visuals(ROBOT.format(mesh=mesh))
+    visuals, missing = read_visuals(LOOKS.format(mesh=mesh))
     assert [visual.link for visual in visuals] == ["base", "tip", "tip"]
     box, capsule, wedge = visuals
     np.testing.assert_allclose(box.vertices.min(axis=0), (-1.0, -1.0, -3.0), atol=1e-12)

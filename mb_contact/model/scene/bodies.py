@@ -188,12 +188,39 @@ class Heights:
     seed: int = key("Seed of rough, hills and steps.", 0, low=0, high=MOST_SEED, example="7")
 
 
+class _Shaped:
+    """What a record with a ``shape`` and a ``size`` in full lengths says to the kernels."""
+
+    shape: str
+    size: tuple[float, ...]
+
+    def kind(self) -> int:
+        """The shape as a number.
+
+        Returns
+        -------
+        int
+            SHAPE_* of ``mb_contact.types``.
+        """
+        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
+
+    def kernel_size(self) -> Floats:
+        """Size as the kernels want it: radius and half length, or half extents.
+
+        Returns
+        -------
+        ndarray (3,)
+            [m]
+        """
+        return kernel_size(self.kind(), self.size)
+
+
 #: Shapes that a ``visual`` may have.
 DRAWN_SHAPES = tuple(shape for shape in SHAPE_SIZES if shape not in ("height_field", "plane"))
 
 
 @dataclass(frozen=True)
-class PrimitiveVisual:
+class PrimitiveVisual(_Shaped):
     """What an object looks like, apart from what collides: a shape, or a mesh in the colours of its file.
 
     Examples
@@ -223,29 +250,9 @@ class PrimitiveVisual:
         "Red, green, blue, and opacity, in place of the file's.", (), low=0.0, high=1.0, example="[0.8, 0.2, 0.1]"
     )
 
-    def kind(self) -> int:
-        """The shape as a number.
-
-        Returns
-        -------
-        int
-            SHAPE_* of ``mb_contact.types``.
-        """
-        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
-
-    def kernel_size(self) -> Floats:
-        """Size as the kernels want it.
-
-        Returns
-        -------
-        ndarray (3,)
-            [m]
-        """
-        return kernel_size(self.kind(), self.size)
-
 
 @dataclass(frozen=True)
-class Primitive:
+class Primitive(_Shaped):
     """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg], or a
     density [kg/m^3], with which mass and inertia are those of the mesh itself, whatever stands for it in contacts.
 
@@ -314,26 +321,6 @@ class Primitive:
         "Density, in place of the mass; a mesh must be closed.", None, unit="kg/m^3", above=0.0, example="2700.0",
         only={"base": ("free",)},
     )
-
-    def kind(self) -> int:
-        """The shape as a number.
-
-        Returns
-        -------
-        int
-            SHAPE_* of ``mb_contact.types``.
-        """
-        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
-
-    def kernel_size(self) -> Floats:
-        """Size as the kernels want it: radius and half length, or half extents.
-
-        Returns
-        -------
-        ndarray (3,)
-            [m]
-        """
-        return kernel_size(self.kind(), self.size)
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,9 @@ def read_painted(path):
         return [Painted(*read_mesh(content, kind))], missing
     try:
         parts = _parts(path, kind, missing)
-    except Exception:  # trimesh and pycollada raise whatever their parsers meet; the triangles are read without looks
+    except Exception as error:  # trimesh and pycollada raise whatever their parsers meet; the triangles are read
         parts = []
+        missing.append(f"its colours cannot be read and are left out ({error})")
     if not parts:
         parts = [Painted(*read_mesh(content, kind))]
     return parts, missing
