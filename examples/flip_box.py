@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from time import perf_counter
 
 import numpy as np
-from push_to_pose import FINGER, STEPS, Problem, ilqr
+from push_to_pose import FINGER, STEPS, Problem, solve
 
 import mb_contact as mb
-from mb_contact.errors import InputError
 
 M = mb.model
 SIDE = 0.1  #: of the box [m]
@@ -51,15 +49,7 @@ def main(argv=None):
     problem = Flip(np.array([SIDE, 0.0, np.pi / 2]), simulator())
     controls = np.tile([0.0, LIFT], (STEPS, 1))
     controls[:, 0] = options.push
-    problem.roll(controls)
-    problem.steps_taken, start = 0, perf_counter()
-    print("| turn | cost | away, mm | turned, degrees | steps taken | s |\n|--:|--:|--:|--:|--:|--:|")
-    try:
-        states = ilqr(problem, controls, getattr(problem, options.by), start)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0 if problem.near(states) else 1
+    return solve(problem, controls, options.by)
 
 
 if __name__ == "__main__":

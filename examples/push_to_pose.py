@@ -180,6 +180,20 @@ def sampling(problem, controls, start, turns=40, count=64, best=8):
     return states
 
 
+def solve(problem, controls, by):
+    """Search from controls by ``derivatives``, ``differences`` or ``sampling``, with its table; the exit code."""
+    problem.roll(controls)  # kernels are there
+    problem.steps_taken, start = 0, perf_counter()
+    print("| turn | cost | away, mm | turned, degrees | steps taken | s |\n|--:|--:|--:|--:|--:|--:|")
+    try:
+        states = (sampling(problem, controls, start) if by == "sampling"
+                  else ilqr(problem, controls, getattr(problem, by), start))  # fmt: skip
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0 if problem.near(states) else 1
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--by", choices=("derivatives", "differences", "sampling"), default="derivatives")
@@ -190,16 +204,7 @@ def main(argv=None):
     problem = Problem(np.array([options.x, options.y, np.deg2rad(options.yaw)]))
     controls = np.zeros((STEPS, FORCES))
     controls[:70, 0] = 1.75  # ahead, with a force that just moves the box
-    problem.roll(controls)  # kernels are there
-    problem.steps_taken, start = 0, perf_counter()
-    print("| turn | cost | away, mm | turned, degrees | steps taken | s |\n|--:|--:|--:|--:|--:|--:|")
-    try:
-        states = (sampling(problem, controls, start) if options.by == "sampling"
-                  else ilqr(problem, controls, getattr(problem, options.by), start))  # fmt: skip
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0 if problem.near(states) else 1
+    return solve(problem, controls, options.by)
 
 
 if __name__ == "__main__":
