@@ -42,8 +42,8 @@ def load(text, folder):
     return load_scene(folder / "scene.yaml")
 
 
-def png(values, depth=8, kind=0):
-    """A grey picture; every line with its own filter."""
+def png(values, depth=8, kind=0, colour=0, size=None):
+    """A grey picture, or what says that it is of another colour type or size; every line with its own filter."""
     raw = values.astype(">u2" if depth == 16 else "u1")
     lines, above, pixel = b"", np.zeros(raw.shape[1] * depth // 8, np.uint8), depth // 8
     for row in raw:
@@ -56,7 +56,7 @@ def png(values, depth=8, kind=0):
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    header = struct.pack(">IIBBBBB", raw.shape[1], raw.shape[0], depth, 0, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", *(size or raw.shape[::-1]), depth, colour, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
 
 
@@ -111,7 +111,10 @@ WRONG = {
     "file: a.csv": r"heights.file: 'a.csv' is no .csv file of heights: ",
     "file: a.npy": r"heights.file: 'a.npy' is no .npy file of heights: ",
     "file: a.png": r"heights.file: 'a.png' is no .png file of heights: it does not begin as a PNG does",
-    "file: colour.png": "only grey pictures of 8 or 16 bits",
+    "file: colour.png": "only grey pictures of 8 bits",
+    "file: clear.png": "or of 16 without transparency, are read; convert it",
+    "file: wide.png": "3000 x 2000 pixels are too many",
+    "file: vast.png": "is no .png file of heights: it cannot be unpacked: Image size",
     "file: short.png": "is no .png file of heights: it",
     "generator: dunes": "heights.generator: 'dunes' is not known; available: flat, ramp",
     "generator: flat": "heights.resolution: a height field of generator flat needs a resolution",
@@ -129,9 +132,11 @@ def test_wrong_heights_name_file_line_and_key(text, tmp_path):
     (tmp_path / "a.csv").write_text("0,1\n2\n")
     for name in ("a.npy", "a.png"):
         (tmp_path / name).write_bytes(b"nothing of the kind")
-    picture = png(np.zeros((3, 3), int))
-    (tmp_path / "short.png").write_bytes(picture[:45])
-    (tmp_path / "colour.png").write_bytes(picture[:25] + b"\x02" + picture[26:])
+    flat = np.zeros((3, 3), int)
+    pictures = {"short": png(flat)[:45], "colour": png(flat, colour=2), "clear": png(flat, 16, colour=4),
+                "wide": png(flat, size=(3000, 2000)), "vast": png(flat, size=(10**5, 10**5))}  # fmt: skip
+    for name, content in pictures.items():
+        (tmp_path / f"{name}.png").write_bytes(content)
     content = TEXT % text if not text.startswith("size") else (TEXT % "grid: [[0, 1], [0, 1]]").replace(
         "size: [2, 1.5]", text)  # fmt: skip
     (tmp_path / "scene.yaml").write_text(content)

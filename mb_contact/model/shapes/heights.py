@@ -3,16 +3,15 @@
 
 """Where the heights of a height field come from: .npy, .csv and .png files, and built-in terrains."""
 
-import struct
-import zlib
+import io
 
 import numpy as np
 
 from mb_contact.model.shapes.height_fields import MOST_POINTS
 
 FORMATS = (".npy", ".csv", ".png")
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-MOST_BYTES = 64_000_000  #: of the pixels of a picture
+WHITE = {"L": 255.0, "LA": 255.0, "I;16": 65535.0, "I": 65535.0}  #: of Pillow's modes of grey pictures
+DEEP_TRANSPARENT = b"\x10\x04"  #: depth and colour type in a PNG's header whose 16 bits Pillow makes 8
 
 
 def read_heights(path):
@@ -42,64 +41,20 @@ def read_heights(path):
 
 
 def _read_png(content):
-    """Grey values (rows, columns) from 0 to 1 of a PNG without interlacing, 8 or 16 bits deep (ISO/IEC 15948)."""
-    if content[:8] != PNG_SIGNATURE:
-        raise ValueError("it does not begin as a PNG does")
-    at, packed, header = 8, [], None
-    while at + 12 <= len(content):
-        length, kind = struct.unpack(">I4s", content[at:at + 8])
-        data = content[at + 8:at + 8 + length]
-        if kind == b"IHDR":
-            header = struct.unpack(">IIBBBBB", data) if len(data) == 13 else None
-        elif kind == b"IDAT":
-            packed.append(data)
-        at += 12 + length
-    if header is None:
-        raise ValueError("it has no header")
-    columns, rows, depth, colour, _, _, interlaced = header
-    if colour not in (0, 4) or depth not in (8, 16) or interlaced:
-        raise ValueError("only grey pictures of 8 or 16 bits without interlacing are read; convert it")
-    pixel = (2 if colour == 4 else 1) * depth // 8  # colour 4: grey with transparency, which is passed over
-    width = columns * pixel
-    if rows * (width + 1) > MOST_BYTES:
-        raise ValueError(f"{columns} x {rows} pixels are too many")
-    inflater = zlib.decompressobj()
+    """Grey values (rows, columns) from 0 to 1 of a PNG; its transparency is passed over."""
+    from PIL import Image, UnidentifiedImageError  # only such a file needs it
+
     try:
-        raw = inflater.decompress(b"".join(packed), rows * (width + 1))
-    except zlib.error as error:
-        raise ValueError(f"its pixels cannot be unpacked: {error}") from None
-    if len(raw) != rows * (width + 1):
-        raise ValueError("it is cut short")
-    lines = np.frombuffer(raw, dtype=np.uint8).reshape(rows, width + 1)
-    pixels = np.zeros((rows, width), dtype=np.uint8)
-    above = np.zeros(width, dtype=np.uint8)
-    for row, line in enumerate(lines):
-        above = pixels[row] = _unfilter(line[0], line[1:], above, pixel)
-    if depth == 16:
-        return pixels.view(">u2").reshape(rows, columns, -1)[:, :, 0] / 65535.0
-    return pixels.reshape(rows, columns, -1)[:, :, 0] / 255.0
-
-
-def _unfilter(kind, line, above, pixel):
-    """Undo a line's filter: none, sub, up, average, Paeth."""
-    if kind == 0:
-        return line
-    if kind == 2:
-        return line + above
-    if kind > 4:
-        raise ValueError(f"a line has the unknown filter {kind}")
-    out = [0] * (len(line) + pixel)  # with one pixel of zeros before
-    before = [0] * pixel + above.tolist()
-    for i, value in enumerate(line.tolist()):
-        left, up, corner = out[i], before[i + pixel], before[i]
-        if kind == 1:
-            guess = left
-        elif kind == 3:
-            guess = (left + up) // 2
-        else:
-            guess = min((left, up, corner), key=lambda one, p=left + up - corner: abs(p - one))
-        out[i + pixel] = (value + guess) & 255
-    return np.array(out[pixel:], dtype=np.uint8)
+        picture = Image.open(io.BytesIO(content), formats=("PNG",))
+        if picture.mode not in WHITE or content[24:26] == DEEP_TRANSPARENT:
+            raise ValueError("only grey pictures of 8 bits, or of 16 without transparency, are read; convert it")
+        if picture.width * picture.height > MOST_POINTS:
+            raise ValueError(f"{picture.width} x {picture.height} pixels are too many")
+        return np.asarray(picture, dtype=np.float64).reshape(*picture.size[::-1], -1)[:, :, 0] / WHITE[picture.mode]
+    except UnidentifiedImageError:
+        raise ValueError("it does not begin as a PNG does") from None
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:  # what Pillow raises of broken pictures
+        raise ValueError(f"it cannot be unpacked: {error}") from None
 
 
 # --- built-in terrains ------------------------------------------------------------------------------
