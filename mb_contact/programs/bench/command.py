@@ -48,7 +48,7 @@ BENCHES = {
         (
             ("--seconds", {"type": float, "default": 10.0, "metavar": "T", "help": "simulated time (default: 10)"}),
             ("--plot", {"dest": "picture", "metavar": "FILE",
-                        "help": "write a picture of the walk there (matplotlib)"}),
+                        "help": "write a picture of the walk there (.png)"}),
             ("--feet", {"default": "soles", "metavar": "FEET",
                         "help": "soles of 30 studs on tiles, or balls on hills (default: soles)"}),
         ),

@@ -10,6 +10,7 @@ import pytest
 
 from mb_contact.errors import SceneError
 from mb_contact.model.model import tree_poses
+from mb_contact.model.shapes.looks import read_picture
 from mb_contact.model.world import build_world
 from mb_contact.programs.bench import quadruped, trot
 from mb_contact.simulation.simulator import Simulator
@@ -84,6 +85,14 @@ def test_soles_have_30_studs_that_touch_level_ground():
 def test_soles_by_default_obey_every_row_that_is_not_tied():
     run = quadruped.walk(Simulator(quadruped.quadruped("no_slip", feet="soles")), 0.5)
     assert "over_budget" not in run.solvers and run.residual.max() < 1e-9 and run.contacts.max() > 20
+
+
+@needs_robot
+@pytest.mark.parametrize("feet", quadruped.FEET)
+def test_a_picture_shows_the_robot_on_each_ground(feet, tmp_path):
+    pixels = read_picture(quadruped.draw(tmp_path / "walk.png", quadruped.quadruped("no_slip", feet=feet), 0.41))
+    green = (pixels[:, :, 1] > 1.5 * pixels[:, :, 0]).mean()
+    assert pixels.shape == (460, 1100, 3) and 0.01 < green < 0.2  # HyQ's trunk
 
 
 @needs_robot
