@@ -102,9 +102,11 @@ def test_a_height_field_is_drawn_at_its_heights(tmp_path):
 # --- visuals --------------------------------------------------------------------------------------
 
 
-def test_visuals_have_their_place_colour_and_scale():
+@pytest.mark.parametrize("turn", ['rpy="0 0 1.5707963267948966"',
+                                  'quat_xyzw="0 0 0.7071067811865476 0.7071067811865476"'])
+def test_visuals_have_their_place_colour_and_scale(turn):
     mesh = find_resource("package://mb_contact/config/meshes/wedge.obj")
-    visuals, missing = read_visuals(LOOKS.format(mesh=mesh))
+    visuals, missing = read_visuals(LOOKS.format(mesh=mesh, turn=turn))
     assert [visual.link for visual in visuals] == ["base", "tip", "tip"]
     box, capsule, wedge = visuals
     np.testing.assert_allclose(box.vertices.min(axis=0), (-1.0, -1.0, -3.0), atol=1e-12)
@@ -114,6 +116,7 @@ def test_visuals_have_their_place_colour_and_scale():
     (hull,) = convex_bodies(mesh, (2.0, 1.0, -1.0))
     np.testing.assert_allclose(np.ptp(wedge.vertices, axis=0), 2.0 * hull.half, atol=1e-12)
     assert len(missing) == 3 and all(text.startswith("link 'base': visual left out: ") for text in missing)
+    assert 'URDF:5: <sphere radius="big"> is not a number' in missing[1]
 
 
 def test_the_dual_arm_is_drawn_in_full():

@@ -29,7 +29,7 @@ def arm(content="", kind="continuous", tip=SOLID):
 
 #: two links with what is drawn of them: shapes, a mesh file, and three visuals that cannot be read
 LOOKS = """<robot name="r"><material name="blue"><color rgba="0.1 0.2 0.8 0.5"/></material>
-  <link name="base"><visual><origin xyz="1 0 0" rpy="0 0 1.5707963267948966"/><geometry><box size="2 4 6"/></geometry>
+  <link name="base"><visual><origin xyz="1 0 0" {turn}/><geometry><box size="2 4 6"/></geometry>
     <material name="blue"/></visual>
     <visual><geometry><mesh filename="gone.stl"/></geometry></visual>
     <visual><geometry><sphere radius="big"/></geometry></visual>

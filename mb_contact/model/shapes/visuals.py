@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from lxml import etree
 
-from mb_contact.checks import as_number
+from mb_contact.errors import ModelError
 from mb_contact.model.resources import find_resource
-from mb_contact.model.rotations import rpy_to_matrix
 from mb_contact.model.scene.bodies import kernel_size
 from mb_contact.model.shapes.looks import Painted, Texture, read_painted, read_picture, tinted, wrapped
 from mb_contact.model.shapes.shape_meshes import box_mesh, round_mesh, shape_mesh
 from mb_contact.model.urdf.geometry import ATTRIBUTES, KINDS
+from mb_contact.model.urdf.xml_reader import ElementReader
 from mb_contact.types import SHAPE_BOX, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_MESH, WORLD
 
 MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
@@ -67,19 +67,19 @@ def read_visuals(urdf, start=None, package_dirs=(), most=MOST):
     visuals : list of Visual
     missing : list of str
     """
-    root = etree.fromstring(urdf.encode())
+    root, reader = etree.fromstring(urdf.encode()), ElementReader("URDF")
     named = {entry.get("name"): entry for entry in (*root.iter("material"), *root.findall("material")) if len(entry)}
     visuals, missing = [], []
     for number, link in enumerate(root.findall("link")):
         for visual in link.findall("visual"):
             told = []
             try:
-                parts, shape = _geometry(visual.find("geometry"), start, package_dirs, most, told)
-                R, p = _origin(visual.find("origin"))
-            except (ValueError, OSError) as error:
+                parts, shape = _geometry(visual.find("geometry"), reader, start, package_dirs, most, told)
+                R, p = reader.origin(visual)
+            except (ModelError, ValueError, OSError) as error:
                 missing.append(f"link '{link.get('name')}': visual left out: {error}")
                 continue
-            paint = _Paint(visual.find("material"), named, number, start, package_dirs)
+            paint = _Paint(visual.find("material"), named, number, reader, start, package_dirs)
             visuals += [_placed(link.get("name"), part, shape, R, p, *paint.of(part, shape)) for part in parts]
             missing += [f"link '{link.get('name')}': {text}" for text in told + paint.missing]
     return visuals, missing
@@ -165,18 +165,21 @@ def visible(scene, world):
 # --- one visual -----------------------------------------------------------------------------------
 
 
-def _geometry(geometry, start, package_dirs, most, told):
-    """Parts of a ``<geometry>`` (list of Painted), its (SHAPE_*, size) or None; ValueError or OSError says why not."""
+def _geometry(geometry, reader, start, package_dirs, most, told):
+    """Parts of a ``<geometry>`` (list of Painted), its (SHAPE_*, size) or None.
+
+    A ModelError, ValueError or OSError says why not.
+    """
     shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
     if len(shapes) != 1:
         raise ValueError("it needs one shape")
     shape = shapes[0]
     if shape.tag == "mesh":
-        scale = _numbers(shape, "scale", 3, np.ones(3))
+        scale = reader.vector(shape, "scale", 3, np.ones(3))
         return _mesh(shape.get("filename") or "", scale, package_dirs, start, most, told), None
     if shape.tag not in KINDS:
         raise ValueError(f"<{shape.tag}> is not drawn")
-    numbers = [_numbers(shape, key, 3 if key == "size" else 1) for key in ATTRIBUTES[shape.tag]]
+    numbers = [reader.vector(shape, key, 3 if key == "size" else 1) for key in ATTRIBUTES[shape.tag]]
     return _solid(KINDS[shape.tag], kernel_size(KINDS[shape.tag], np.concatenate(numbers)))
 
 
@@ -231,25 +234,10 @@ def thinned(vertices, triangles, most=MOST, size=None):
     return low + cell * grid, triangles, kept[once]
 
 
-def _numbers(element, key, count, default=None):
-    text = None if element is None else element.get(key)
-    if text is None and default is not None:
-        return default
-    numbers = np.array([as_number(word) for word in (text or "").split()])
-    if len(numbers) != count:
-        raise ValueError(f"'{key}' needs {count} numbers, got '{text}'")
-    return numbers
-
-
-def _origin(element):
-    p = _numbers(element, "xyz", 3, np.zeros(3))
-    return rpy_to_matrix(_numbers(element, "rpy", 3, np.zeros(3))), p
-
-
 class _Paint:
     """Colours of one ``<visual>``: those of its mesh file, then its own material's, then light and dark by turns."""
 
-    def __init__(self, material, named, number, start, package_dirs):
+    def __init__(self, material, named, number, reader, start, package_dirs):
         entry = material
         if entry is not None and entry.find("color") is None and entry.find("texture") is None:
             entry = named.get(entry.get("name"))
@@ -258,11 +246,11 @@ class _Paint:
         colour, texture = (None, None) if entry is None else (entry.find("color"), entry.find("texture"))
         try:
             if colour is not None:
-                self.colour = tuple(float(x) for x in np.clip(_numbers(colour, "rgba", 4), 0.0, 1.0))
+                self.colour = tuple(float(x) for x in np.clip(reader.vector(colour, "rgba", 4), 0.0, 1.0))
             if texture is not None:
                 picture = read_picture(find_resource(texture.get("filename") or "", package_dirs, start))
                 self.picture = tinted(picture, None if self.colour is None else self.colour[:3])
-        except (ValueError, OSError) as error:
+        except (ModelError, ValueError, OSError) as error:
             self.missing.append(f"material '{material.get('name')}': {error}")
 
     def of(self, part, shape):
