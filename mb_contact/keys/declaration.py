@@ -32,6 +32,7 @@ class Key:
     choices: tuple[str, ...] = ()
     single: bool = False  #: whether a list of one may stand without brackets
     refers: str = ""  #: key of the scene that has an entry of this name
+    file: bool = False  #: whether it names a file, or files
     record: type | None = None  #: record whose keys are those of a mapping
     required: bool = False  #: whether files have to say it, although there is a default
     only: Conditions = field(default_factory=dict)  #: keys beside it, and their values at which it has a meaning

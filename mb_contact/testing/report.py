@@ -10,7 +10,6 @@ import math
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from mb_contact.model.scene.named_files import beside
 from mb_contact.model.scene.writer import save_scene
 from mb_contact.testing.checks import BROKEN, KEPT, Tally
 from mb_contact.testing.failures import Result
@@ -62,7 +62,7 @@ def leave(run: Run, command: str = "", pictures: bool = True) -> list[str]:
     scene = run.plan.scene
     if not isinstance(scene, (str, Path)):
         scene = folder / "scene.yaml"
-        save_scene(_with_whole_paths(run.plan.scene), scene)
+        save_scene(beside(run.plan.scene, run.plan.scene.path), scene)
     if bag.exists():
         lines.append(f"replay   mb-contact replay {shlex.quote(str(scene))} {shlex.quote(str(bag))}")
     lines += [f"again    {command}"] if command else []
@@ -72,25 +72,6 @@ def leave(run: Run, command: str = "", pictures: bool = True) -> list[str]:
     page = folder / "report.html"
     page.write_text(html_page(run, lines, files), encoding="utf-8")
     return [*lines, f"page     {page}"]
-
-
-def _with_whole_paths(scene):
-    """A scene whose files are found from any folder."""
-
-    def whole(address):
-        if not address or "://" in address or "<" in address or scene.path is None:
-            return address
-        return str((Path(scene.path).parent / address).resolve())
-
-    models = tuple(replace(model, urdf=whole(model.urdf), srdf=whole(model.srdf)) for model in scene.models)
-    primitives = tuple(
-        replace(
-            entry, mesh=whole(entry.mesh), pieces=tuple(map(whole, entry.pieces)),
-            heights=entry.heights and replace(entry.heights, file=whole(entry.heights.file)),
-        )
-        for entry in scene.primitives
-    )  # fmt: skip
-    return replace(scene, models=models, primitives=primitives)
 
 
 def html_page(run: Run, lines: Sequence[str], pictures: Sequence[Path] = ()) -> str:

@@ -167,7 +167,7 @@ class Heights:
     NOUN: ClassVar[str] = "height field"
     ONE_OF: ClassVar = (("file", "grid", "generator"),)
 
-    file: str | None = key(".npy, .csv or .png file, from the scene's folder.", None, example="field.png")
+    file: str | None = key(".npy, .csv or .png file, from the scene's folder.", None, example="field.png", file=True)
     grid: tuple[tuple[float, ...], ...] | None = key(
         "Rows along x, the first at the smallest y.", None, unit="m", example="[[0.0, 0.1], [0.2, 0.1]]"
     )
@@ -240,7 +240,7 @@ class PrimitiveVisual(_Shaped):
     )
     mesh: str | None = key(
         "Mesh file, from the scene's folder or package://.", None, example="mug.glb", only={"shape": ("mesh",)},
-        needed={"shape": ("mesh",)},
+        needed={"shape": ("mesh",)}, file=True,
     )
     scale: tuple[float, float, float] = key(
         "Factors of the mesh along its axes.", (1.0, 1.0, 1.0), nonzero=True, example="[0.001, 0.001, 0.001]"
@@ -285,7 +285,8 @@ class Primitive(_Shaped):
     material: str | None = key("Material.", None, refers="materials", example="rubber")
     velocity: Velocity | None = key("Initial velocity.", None, only={"base": ("free",)})
     mesh: str | None = key(
-        "Mesh file, from the scene's folder or package://.", None, example="mug.stl", only={"shape": ("mesh",)}
+        "Mesh file, from the scene's folder or package://.", None, example="mug.stl", only={"shape": ("mesh",)},
+        file=True,
     )
     scale: tuple[float, float, float] = key(
         "Factors of the mesh along its axes.", (1.0, 1.0, 1.0), nonzero=True, example="[0.001, 0.001, 0.001]"
@@ -300,7 +301,7 @@ class Primitive(_Shaped):
     )
     pieces: tuple[str, ...] = key(
         "Mesh files of convex pieces, in place of `mesh`.", (), example="[cup_0.stl, cup_1.stl]",
-        only={"shape": ("mesh",)},
+        only={"shape": ("mesh",)}, file=True,
     )
     heights: Heights | None = key(
         "Heights of a height field.", None, only={"shape": ("height_field",)}, needed={"shape": ("height_field",)},

@@ -112,7 +112,9 @@ class FlexibleLink:
     ONE_OF: ClassVar = (("beam", "file"),)
 
     beam: Beam | None = key("A straight uniform beam.", None)
-    file: str | None = key("File of modal data, YAML or npz, from the scene's folder.", None, example="boom.npz")
+    file: str | None = key(
+        "File of modal data, YAML or npz, from the scene's folder.", None, example="boom.npz", file=True
+    )
     damping_ratio: float = key(
         "Damping of every mode with the link's frame held, relative to critical damping.", 0.0, low=0.0, example="0.01"
     )

@@ -156,7 +156,7 @@ class SceneModel:
 
     urdf: str = key(
         "URDF or xacro file, or SDF of one model: a path from the scene file's folder, or package://.",
-        example="package://mb_contact/urdf/dual_arm.urdf",
+        example="package://mb_contact/urdf/dual_arm.urdf", file=True,
     )
     name: str | None = key("Name; by default that of the robot file.", None, example="arm")
     pose: Pose = key("Where the root link stands.", Pose())
@@ -186,7 +186,7 @@ class SceneModel:
         "error", choices=("error", "merge", "armature"),
     )
     xacro_args: dict[str, Any] = key("Arguments of a xacro file.", factory=dict, example="{gripper: true}")
-    srdf: str | None = key("SRDF file with collision rules of this robot.", None, example="arm.srdf")
+    srdf: str | None = key("SRDF file with collision rules of this robot.", None, example="arm.srdf", file=True)
     flexible_links: dict[str, FlexibleLink] = key(
         "Links that deform in modes.", factory=dict, why="the others know rigid bodies only",
         needs={"solver": ("auto",), "integrator": ("semi_implicit_euler", "rk4", "adaptive")},

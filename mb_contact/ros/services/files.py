@@ -12,11 +12,13 @@ from xml.etree import ElementTree
 from mb_contact.checks import shorten
 from mb_contact.errors import InputError
 from mb_contact.model.resources import find_resource
+from mb_contact.model.scene.named_files import with_files
 
 LIBRARY = ("config", "urdf")  #: folders of this package whose files may be taken always
 MOST_LISTED = 1000  #: files of a listing
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
 _LINKS = ("filename", "uri")  #: attributes of URDF's elements that name files
+ROBOT_KEYS = ("urdf", "srdf")  #: keys of a scene whose files are resources, as a request names them
 
 
 class NotAllowed(InputError):
@@ -162,43 +164,20 @@ def confine(root: Any, files: AllowedFiles, start: Path | None = None) -> None:
                 element.set(key, files.named(address, start))
 
 
-def confine_scene(words: Any, files: AllowedFiles) -> Any:
-    """A scene in plain values whose files are replaced by their paths, which must be allowed.
+def confined(record: Any, files: AllowedFiles) -> Any:
+    """A Scene, or a record of one, whose files are replaced by their paths, which must be allowed.
 
     Raises
     ------
     NotAllowed
         A file that is not.
     """
-    words = dict(words)
-    for key, replace in (("models", _model), ("primitives", primitive_files)):
-        if isinstance(words.get(key), list):
-            words[key] = [replace(entry, files) if isinstance(entry, dict) else entry for entry in words[key]]
-    return words
 
+    def placed(key, address):
+        if key == "urdf" and address.lstrip().startswith("<"):
+            root = parsed(address, InputError)
+            confine(root, files)
+            return ElementTree.tostring(root, encoding="unicode")
+        return str(files.find(address)) if key in ROBOT_KEYS else files.named(address)
 
-def _model(entry, files):
-    entry, urdf = dict(entry), entry.get("urdf")
-    if isinstance(urdf, str) and urdf.lstrip().startswith("<"):
-        root = parsed(urdf, InputError)
-        confine(root, files)
-        entry["urdf"] = ElementTree.tostring(root, encoding="unicode")
-    elif isinstance(urdf, str):
-        entry["urdf"] = str(files.find(urdf))
-    if isinstance(entry.get("srdf"), str):
-        entry["srdf"] = str(files.find(entry["srdf"]))
-    return entry
-
-
-def primitive_files(entry: dict, files: AllowedFiles) -> dict:
-    """A primitive in the words of a scene whose files are replaced by their paths."""
-    entry = dict(entry)
-    if isinstance(entry.get("mesh"), str):
-        entry["mesh"] = files.named(entry["mesh"])
-    if isinstance(entry.get("visual"), dict) and isinstance(entry["visual"].get("mesh"), str):
-        entry["visual"] = {**entry["visual"], "mesh": files.named(entry["visual"]["mesh"])}
-    if isinstance(entry.get("pieces"), list):
-        entry["pieces"] = [files.named(piece) for piece in entry["pieces"] if isinstance(piece, str)]
-    if isinstance(entry.get("heights"), dict) and isinstance(entry["heights"].get("file"), str):
-        entry["heights"] = {**entry["heights"], "file": files.named(entry["heights"]["file"])}
-    return entry
+    return with_files(record, placed)

@@ -14,9 +14,10 @@ import yaml
 
 from mb_contact.errors import InputError, MbContactError, ModelError
 from mb_contact.model.scene import Pose, Scene, SceneModel, load_scene
+from mb_contact.model.scene.named_files import beside
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.ros.services.common import Refusal, refuse_if
-from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, parsed, primitive_files
+from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, confined, parsed
 
 ENDINGS = (".urdf", ".yaml", ".yml")
 
@@ -115,18 +116,13 @@ def _primitive(source, name, pose, scene, codes, files):
     for key in ("name", "pose"):
         refuse_if(key in words, codes.RESOURCE_PARSE_ERROR, f"leave '{key}' out of the resource: the request has it")
     entry = {"base": "free", **words, "name": "object"}
-    if source.path is None:
-        entry = primitive_files(entry, files)
-    else:
-        for words in (entry, entry.get("visual")):
-            if isinstance(words, dict) and isinstance(words.get("mesh"), str) and "://" not in words["mesh"]:
-                words["mesh"] = str(source.path.parent / words["mesh"])
     materials = {key: {"friction": material.friction} for key, material in scene.materials.items()}
     document = {"primitives": [entry], "materials": materials}
     try:
         (primitive,) = scene_of_text(yaml.safe_dump({k: v for k, v in document.items() if v})).primitives
     except (MbContactError, yaml.YAMLError, ValueError) as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error).replace("primitives[0].", "")) from None
+    primitive = confined(primitive, files) if source.path is None else beside(primitive, source.path)
     return "primitives", dataclasses.replace(primitive, name=name, pose=pose)
 
 

@@ -13,7 +13,7 @@ import yaml
 from mb_contact.checks import shorten
 from mb_contact.errors import MbContactError
 from mb_contact.ros.services.common import Group, Refusal, refuse_if, tags_match
-from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine_scene
+from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confined
 from mb_contact.ros.services.requests import Request
 from mb_contact.ros.services.resources import Source, scene_of_text, source_of
 from mb_contact.ros.services.spawning import MOST_SOURCES
@@ -111,7 +111,7 @@ class WorldServices(Group):
                 words = yaml.load(source.text, Loader=_LOADER)
                 message = "the resource is no YAML mapping of a scene"
                 refuse_if(not isinstance(words, dict), codes.UNSUPPORTED_FORMAT, message)
-                simulator = Simulator(scene_of_text(yaml.safe_dump(confine_scene(words, self._files))))
+                simulator = Simulator(confined(scene_of_text(source.text), self._files))
             getattr(simulator, "sensors", None)  # large images have millions of rays
             return simulator
         except NotAllowed as error:

@@ -10,7 +10,8 @@ import os
 import pytest
 
 from mb_contact.errors import InputError
-from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, confine_scene, parsed
+from mb_contact.model.scene import FlexibleLink, Heights, Primitive, PrimitiveVisual, Scene, SceneModel
+from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, confined, parsed
 
 
 @pytest.fixture
@@ -104,19 +105,23 @@ def test_what_texts_name_is_held_to_the_folders(place):
     good = parsed(text.format("package://inside/deep/mesh.stl"), InputError)
     confine(good, files)
     assert good.find(".//mesh").get("filename") == str(inside / "deep" / "mesh.stl")
-    scene = confine_scene({"models": [{"urdf": str(inside / "robot.urdf")}], "gravity": [0, 0, -9.81]}, files)
-    assert scene["models"][0]["urdf"] == str(inside / "robot.urdf")
+    scene = confined(Scene(models=(SceneModel(str(inside / "robot.urdf")),), gravity=(0.0, 0.0, -9.81)), files)
+    assert scene.models[0].urdf == str(inside / "robot.urdf")
     for address in ("/etc/passwd", f"{outside}/mesh.stl", "../outside/mesh.stl", f"{inside}/away/mesh.stl"):
         with pytest.raises(NotAllowed):
             confine(parsed(text.format(address), InputError), files)
-        for words in (
-            {"models": [{"urdf": address}]}, {"models": [{"urdf": text.format(address)}]},
-            {"models": [{"urdf": str(inside / "robot.urdf"), "srdf": address}]},
-            {"primitives": [{"mesh": address}]}, {"primitives": [{"pieces": [address]}]},
-            {"primitives": [{"heights": {"file": address}}]},
+        robot = str(inside / "robot.urdf")
+        mesh = {"name": "part", "shape": "mesh"}
+        for record in (
+            SceneModel(address), SceneModel(text.format(address)), SceneModel(robot, srdf=address),
+            SceneModel(robot, flexible_links={"boom": FlexibleLink(file=address)}),
+            Primitive(**mesh, mesh=address), Primitive(**mesh, pieces=(str(inside / "deep" / "mesh.stl"), address)),
+            Primitive("ground", "height_field", heights=Heights(file=address)),
+            Primitive("ball", "sphere", (0.1,), visual=PrimitiveVisual(mesh=address)),
         ):  # fmt: skip
+            scene = Scene(**{"models" if isinstance(record, SceneModel) else "primitives": (record,)})
             with pytest.raises(NotAllowed):
-                confine_scene(words, files)
+                confined(scene, files)
 
 
 def test_documents_that_grow_are_refused():
