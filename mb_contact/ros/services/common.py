@@ -3,7 +3,8 @@
 
 """What all services of simulation_interfaces share: result codes, refusals, and what each stands for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mb_contact.checks import shorten
@@ -72,20 +73,20 @@ def available(node: Any) -> bool:
     return has_type(node, RESULT)
 
 
-def answered(node: Any, answer: Any, action: Callable[[], Any]) -> Any:
-    """Fill in ``answer.result`` with the outcome of ``action()``; returns the answer.
+@contextmanager
+def outcome(node: Any, answer: Any) -> Iterator[None]:
+    """Fill in ``answer.result`` with how the block ends.
 
     A :class:`Refusal` gives its code, any other error RESULT_OPERATION_FAILED; the sentence goes to error_message.
     """
     codes = node.message_type(RESULT)
     answer.result.result = codes.RESULT_OK
     try:
-        action()
+        yield
     except Refusal as error:
         answer.result.result, answer.result.error_message = error.code, str(error)
     except MbContactError as error:
         answer.result.result, answer.result.error_message = codes.RESULT_OPERATION_FAILED, str(error)
-    return answer
 
 
 def tags_match(wanted: Any, tags: Any) -> bool:
@@ -115,12 +116,17 @@ class Group:
     def _type(self, name):
         return self._node.message_type(f"{PACKAGE}/msg/{name}")
 
+    def _outcome(self, answer):
+        return outcome(self._node, answer)
+
     def _answered(self, answer, action):
-        return answered(self._node, answer, action)
+        with self._outcome(answer):
+            action()
+        return answer
 
     def _on_physics(self, answer, action):
         """The answer to what the physics thread does between two steps."""
-        return answered(self._node, answer, lambda: self._control.ask(action))
+        return self._answered(answer, lambda: self._control.ask(action))
 
     def _refuse_inactive(self):
         """Nothing can change where there is no world, or one is being loaded."""

@@ -6,9 +6,9 @@
 from functools import partial
 from typing import Any
 
-from mb_contact.errors import MbContactError
+from mb_contact.errors import CommunicationError
 from mb_contact.ros.handling import act, handles
-from mb_contact.ros.services.standard import SET_BOOL
+from mb_contact.ros.services.standard import SET_BOOL, asked
 
 
 def handling_services(simulator_node: Any) -> None:
@@ -21,15 +21,11 @@ def handling_services(simulator_node: Any) -> None:
 def _answer(control, name, request, answer):
     def do():
         here = [handle for handle in handles(control.simulator.scene) if handle.name == name]
+        if not here:
+            raise CommunicationError(f"this world has no {name}")
         kind, fields = here[0].does(request)
         act(control.simulator, kind, fields)
         control.tell(kind, **fields)
         return f"{name.split('/')[1]} is {'on' if request.data else 'off'}"
 
-    try:
-        answer.message, answer.success = control.ask(do), True
-    except IndexError:
-        answer.success, answer.message = False, f"this world has no {name}"
-    except MbContactError as error:
-        answer.success, answer.message = False, str(error)
-    return answer
+    return asked(control, answer, do)

@@ -6,9 +6,8 @@
 from functools import partial
 from typing import Any
 
-from mb_contact.errors import MbContactError
 from mb_contact.ros.names import sanitise
-from mb_contact.ros.services.standard import TRIGGER
+from mb_contact.ros.services.standard import TRIGGER, asked
 from mb_contact.simulation.sensors.sensors import TARED
 
 
@@ -22,8 +21,4 @@ def tare_services(simulator_node: Any) -> None:
 
 
 def _tare(control, name, _request, answer):
-    try:
-        answer.message, answer.success = control.ask(lambda: control.outputs.tare(name)), True
-    except MbContactError as error:
-        answer.success, answer.message = False, str(error)
-    return answer
+    return asked(control, answer, lambda: control.outputs.tare(name))

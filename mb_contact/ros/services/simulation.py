@@ -5,7 +5,6 @@
 
 from typing import Any
 
-from mb_contact.errors import MbContactError
 from mb_contact.ros.names import snake_case
 from mb_contact.ros.services.common import (
     OFFERS,
@@ -84,19 +83,11 @@ class SimulationServices(Group):
 
     async def _step(self, request, answer):
         """Commands, other services and the end are served meanwhile; a pause or a reset ends it early."""
-        failed = None
-        try:
+        with self._outcome(answer):
             self._refuse_inactive()
             self._stopped = False
             await self._control.stepping.take(int(request.steps))
-        except MbContactError as error:
-            failed = error
-
-        def act():
-            if failed is not None:
-                raise failed
-
-        return self._answered(answer, act)
+        return answer
 
     def _wants(self, goal):
         """Whether a goal of simulate_steps is accepted: not more than a few wait for their turn."""
@@ -109,23 +100,17 @@ class SimulationServices(Group):
         def told(done, left):
             goal.publish_feedback(kind.Feedback(completed_steps=done, remaining_steps=left))
 
-        answer, failed = kind.Result(), None
+        answer = kind.Result()
         self._goals += 1
         try:
-            self._refuse_inactive()
-            self._stopped = False
-            await self._control.stepping.take(int(goal.request.steps), told, lambda: goal.is_cancel_requested)
-        except MbContactError as error:
-            failed = error
+            with self._outcome(answer):
+                self._refuse_inactive()
+                self._stopped = False
+                await self._control.stepping.take(int(goal.request.steps), told, lambda: goal.is_cancel_requested)
         finally:
             self._goals -= 1
-
-        def act():
-            if failed is not None:
-                raise failed
-
-        self._answered(answer, act)
-        end = goal.succeed if failed is None else goal.canceled if goal.is_cancel_requested else goal.abort
+        done = answer.result.result == self._codes.RESULT_OK
+        end = goal.succeed if done else goal.canceled if goal.is_cancel_requested else goal.abort
         end()
         return answer
 

@@ -55,8 +55,8 @@ class WorldServices(Group):
     # --- loading ----------------------------------------------------------------------------------
     async def _load(self, request, answer):
         """The former world stands still meanwhile, and goes on as it was where the new one cannot be loaded."""
-        codes, control, failed = type(answer), self._control, None
-        try:
+        codes, control = type(answer), self._control
+        with self._outcome(answer):
             resource = getattr(request, "world_resource", request)
             source = source_of(resource.uri, resource.resource_string, self._files, codes, ENDINGS)
             former = control.ask(self._begin_loading)
@@ -68,15 +68,8 @@ class WorldServices(Group):
             except MbContactError:
                 control.ask(lambda: self._give_up(*former))
                 raise
-        except MbContactError as error:
-            failed = error
-
-        def act():
-            if failed is not None:
-                raise failed
             self._fill_current(answer.world)
-
-        return self._answered(answer, act)
+        return answer
 
     def _begin_loading(self):
         control = self._control
