@@ -11,15 +11,15 @@ Every command imports what it needs when it runs, so ``--help`` is quick.
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mb_contact.errors import DynamicsError, InputError, MbContactError, SolverError
+from mb_contact.lazy import imported
 
 INTERRUPTED = 130
 PACKAGES = ("--package-path", {"action": "append", "default": [], "metavar": "DIR",
                                "help": "folder of ROS packages, for package:// and xacro's $(find); again for more"})
-BACKENDS = ("auto", "rclpy", "embedded")
-WIRES = ("auto", "dds", "zenoh")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,6 +48,7 @@ def _add_commands(commands):
     from mb_contact.programs.bench.command import add_benches, run_bench
     from mb_contact.programs.new_options import NEW_OPTIONS
     from mb_contact.ros.main import RUN_OPTIONS
+    from mb_contact.ros.options import BACKENDS, WIRES
     from mb_contact.testing.options import TEST_OPTIONS
     from mb_contact.viewer.options import add_render_arguments, add_view_arguments
 
@@ -69,7 +70,8 @@ def _add_commands(commands):
         " such as -p frame_prefix:=left/ where the node has one.",
     ))  # fmt: skip
     add_render_arguments(_command(
-        commands, "render", _render, "draw a scene or a recording as a picture or a film, without a browser", PACKAGES,
+        commands, "render", _later("viewer.rendering.run_render"),
+        "draw a scene or a recording as a picture or a film, without a browser", PACKAGES,
     ))  # fmt: skip
     _command(
         commands, "record", _record, "record the topics of a ROS domain into an MCAP file",
@@ -88,7 +90,8 @@ def _add_commands(commands):
         epilog="Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record.",
     )
     _command(
-        commands, "test", _test, "run a scene with your controllers and check what happens, once or over random trials",
+        commands, "test", _later("testing.command.run_command"),
+        "run a scene with your controllers and check what happens, once or over random trials",
         *TEST_OPTIONS,
         PACKAGES,
         epilog="Exit codes: 0 passed, 1 failed, 2 bad input. docs/testing.md has all checks.",
@@ -110,7 +113,8 @@ def _add_commands(commands):
             ("--controller", {"metavar": "FILE", "help": "script of another controller (it gets --backend, --wait)"}),
         ).set_defaults(demonstration=name)  # fmt: skip
     _command(
-        demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures",
+        demos, "patch", _later("programs.demo.patch.run_patch", "out"),
+        "a curved patch slides on a flat one: energy, drift and pictures",
         ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
     )
     _command(
@@ -124,7 +128,8 @@ def _add_commands(commands):
         PACKAGES,
     )
     _command(
-        commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings",
+        commands, "info", _later("programs.check.run_info", "urdf", "floating"),
+        "read a robot and print its tree, masses, sparsity, limits and warnings",
         ("urdf", {"metavar": "URDF", "help": "URDF or xacro file, a path or package://"}),
         ("--floating", {"action": "store_true", "help": "with a floating base"}),
         PACKAGES,
@@ -144,7 +149,8 @@ def _add_commands(commands):
         PACKAGES,
     )  # fmt: skip
     _command(
-        commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
+        commands, "lcp", _later("programs.lcp.run_lcp"),
+        "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
         ("problem", {"metavar": "PROBLEM.npz",
                      "help": "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with "
                              "W (3 n, 3 n), q (3 n,), mu (n,)"}),
@@ -175,6 +181,15 @@ def _command(commands, name, run, text, *options, epilog=None):
         for flag, settings in option:
             group.add_argument(flag, **settings)
     return parser
+
+
+def _later(name: str, *given: str) -> Callable[[argparse.Namespace], Any]:
+    """What runs a command, imported then: a function of its arguments, or of those that are ``given``."""
+
+    def run(arguments):
+        return imported(f"mb_contact.{name}")(*([getattr(arguments, key) for key in given] or [arguments]))
+
+    return run
 
 
 def _run(arguments):
@@ -217,12 +232,6 @@ def _view(arguments):
     return run_view(arguments.scene_file, options_from_arguments(arguments, arguments.ros_args))
 
 
-def _render(arguments):
-    from mb_contact.viewer.rendering import run_render
-
-    return run_render(arguments)
-
-
 def _record(arguments):
     from mb_contact.ros.graph_recorder import RecordOptions, record_graph
 
@@ -241,26 +250,12 @@ def _replay(arguments):
     return replay_file(arguments.scene, arguments.bag, lambda line: print(f"mb-contact: {line}", file=sys.stderr))
 
 
-def _test(arguments):
-    from mb_contact.testing.command import run_command
-
-    return run_command(arguments)
-
-
-def _demo_patch(arguments):
-    from mb_contact.programs.demo.patch import run_patch
-
-    return run_patch(arguments.out)
-
-
 def _demo(arguments):
-    import importlib
-
     from mb_contact.programs.demo.running import DemoOptions, run_demonstration
     from mb_contact.ros.embedded.wires import speak_by
 
     speak_by(arguments.wire)
-    demonstration = importlib.import_module(f"mb_contact.programs.demo.{arguments.demonstration}").DEMONSTRATION
+    demonstration = imported(f"mb_contact.programs.demo.{arguments.demonstration}.DEMONSTRATION")
     options = DemoOptions(
         out=arguments.out,
         backend=arguments.backend,
@@ -310,12 +305,6 @@ def _check(arguments):
     return run_check(arguments.scene, _say_in_place)
 
 
-def _info(arguments):
-    from mb_contact.programs.check import run_info
-
-    return run_info(arguments.urdf, arguments.floating)
-
-
 def _import(arguments):
     from pathlib import Path
 
@@ -336,12 +325,6 @@ def _export(arguments):
     for line in left_out:
         print(f"left out: {line}")
     return 0
-
-
-def _lcp(arguments):
-    from mb_contact.programs.lcp import run_lcp
-
-    return run_lcp(arguments)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -50,7 +50,7 @@ ALLOWED = {
     "testing": BELOW_SIMULATION | {"lazy", "simulation", "worlds", "ros", "viewer"},
     "programs": BELOW_SIMULATION | {"control", "simulation", "surfaces", "studies", "worlds", "ros", "viewer",
                                     "testing"},
-    "cli": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer", "testing", "programs"},
+    "cli": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "ros", "viewer", "testing", "programs"},
     "__main__": {"cli"},
     "__init__": BELOW_SIMULATION | {"lazy", "gradients", "identification", "simulation", "surfaces", "studies",
                                     "viewer", "worlds"},

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mb_contact.errors import CommunicationError, MbContactError
-
-BACKENDS = ("auto", "rclpy", "embedded")
+from mb_contact.ros.options import BACKENDS
 
 
 def create_node(
