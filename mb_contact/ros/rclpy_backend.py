@@ -7,14 +7,13 @@ import importlib
 import inspect
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.cdr import Decoder
+from mb_contact.ros.embedded.parts import Throttle
 from mb_contact.ros.embedded.prepared import Prepared
 from mb_contact.ros.parameters import Option
 from mb_contact.ros.qos import MOST, as_qos, policies
@@ -354,20 +353,13 @@ class RclpyLogger:
     """rclpy's logger; ``throttle_duration_sec`` counts per call site, before rclpy is asked."""
 
     def __init__(self, logger: Any) -> None:
-        self._logger, self._last, self._lock = logger, {}, threading.Lock()
+        self._logger, self._throttle = logger, Throttle()
 
     def __getattr__(self, name):
         return getattr(self._logger, name)
 
     def _passes(self, throttle):
-        if throttle is None:
-            return True
-        caller, now = sys._getframe(2), time.monotonic()
-        site = (caller.f_code, caller.f_lineno)
-        with self._lock:
-            passes = now - self._last.get(site, -1e9) >= throttle
-            self._last[site] = now if passes else self._last[site]
-        return passes
+        return throttle is None or self._throttle.passes(sys._getframe(2), throttle)
 
     def info(self, text: str, throttle_duration_sec: float | None = None, **more: Any) -> Any:
         """Log progress."""

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import ros.contract as contract
-from mb_contact.ros.embedded.dds.types import dds_type_name
-from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash
+from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash, wire_type
 from mb_contact.ros.qos import QoS
 from ros.asking import endpoints, newest, parameters, set_parameters
 from ros.support import LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, wait_until
@@ -51,7 +50,7 @@ def test_the_table_is_all_there_is(cell, backend, kind):
     for name, type_name in expected.items():
         from cyclonedds.core import Policy
 
-        assert found[name].type_name == dds_type_name(type_name), name
+        assert found[name].type_name == wire_type(type_name), name
         user_data = bytes(found[name].qos[Policy.Userdata].data)
         assert f"typehash={type_hash(type_name)};".encode() in user_data, name
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from mb_contact.ros.embedded.messages import interface_class, message_class
+from mb_contact.ros.embedded.messages import interface_class, message_class, stamp_ns
 from mb_contact.ros.embedded.services import Future
 from mb_contact.ros.qos import LATCHED, STATE
 
@@ -126,7 +126,7 @@ class ActionServer:
 
     def _cancel_goals(self, request, answer):
         """Cancel one goal, all up to a time, or all: the rules stand in action_msgs/CancelGoal."""
-        identity, stamp = bytes(request.goal_info.goal_id.uuid), _nanoseconds(request.goal_info.stamp)
+        identity, stamp = bytes(request.goal_info.goal_id.uuid), stamp_ns(request.goal_info.stamp)
         named, every = any(identity), not any(identity) and stamp == 0
         goal = self._goals.get(identity)
         if named and stamp == 0 and (goal is None or goal.is_over):
@@ -165,7 +165,3 @@ def _info(goal):
 
 def _time(nanoseconds):
     return message_class("builtin_interfaces/msg/Time")(*divmod(nanoseconds, 1_000_000_000))
-
-
-def _nanoseconds(stamp):
-    return stamp.sec * 1_000_000_000 + stamp.nanosec

@@ -260,6 +260,17 @@ def _as_described(descriptor):
     return (kind, (element, detail[1])), nested
 
 
+def wire_type(type_name: str) -> str:
+    """Return the name of a ROS type on DDS and in keys of Zenoh: ``pkg::msg::dds_::Name_``."""
+    package, kind, name = type_name.split("/")
+    return f"{package}::{kind}::dds_::{name}_"
+
+
+def ros_type(name: str) -> str:
+    """Return what :func:`wire_type` was made of."""
+    return name.replace("::dds_::", "::").replace("::", "/").removesuffix("_")
+
+
 def stamp_ns(stamp: Any) -> Any:
     """Return a ``builtin_interfaces/Time`` in nanoseconds."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec

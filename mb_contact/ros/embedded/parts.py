@@ -3,6 +3,7 @@
 
 """Small parts of the embedded node: clock, logger, timer."""
 
+import math
 import sys
 import threading
 import time
@@ -75,6 +76,24 @@ class Timer:
         return float("inf") if self._clock.follow else 1e-9 * (self._next - time.monotonic_ns())
 
 
+class Throttle:
+    """Which lines are said: none from one place within so many seconds of its last one."""
+
+    def __init__(self) -> None:
+        self._last: dict[Any, float] = {}
+        self._lock = threading.Lock()
+
+    def passes(self, caller: Any, seconds: float | None) -> bool:
+        """Whether a line from where this frame is passes; without ``seconds`` all do."""
+        site, now = (caller.f_code, caller.f_lineno), time.monotonic()
+        with self._lock:
+            if seconds is not None and now - self._last.get(site, -math.inf) < seconds:
+                return False
+            if seconds is not None:
+                self._last[site] = now
+            return True
+
+
 class Logger:
     """ROS's console format on standard error; ``throttle_duration_sec`` counts per call site.
 
@@ -84,18 +103,12 @@ class Logger:
     def __init__(self, name: str) -> None:
         self.name = name
         self.sink = None
-        self._last = {}
-        self._lock = threading.Lock()
+        self._throttle = Throttle()
 
     def _log(self, level, text, throttle):
         caller = sys._getframe(2)
-        if throttle is not None:
-            site = (caller.f_code, caller.f_lineno)
-            now = time.monotonic()
-            with self._lock:
-                if now - self._last.get(site, -1e9) < throttle:
-                    return
-                self._last[site] = now
+        if not self._throttle.passes(caller, throttle):
+            return
         print(f"[{level}] [{time.time():.6f}] [{self.name}]: {text}", file=sys.stderr, flush=True)
         if self.sink is not None:
             self.sink(level, text, caller.f_code, caller.f_lineno)

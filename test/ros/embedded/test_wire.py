@@ -16,7 +16,7 @@ from rosbags.typesys import Stores, get_typestore
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.cdr import Decoder, Template, layout
 from mb_contact.ros.embedded.dds.discovery import domain_configuration
-from mb_contact.ros.embedded.dds.types import dds_type_name, idl_struct
+from mb_contact.ros.embedded.dds.types import idl_struct
 from mb_contact.ros.embedded.domain import domain_id
 from mb_contact.ros.embedded.messages import (
     deserialize,
@@ -25,6 +25,7 @@ from mb_contact.ros.embedded.messages import (
     stamp_ns,
     type_hash,
     type_store,
+    wire_type,
 )
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
@@ -124,7 +125,7 @@ def test_malformed_bytes_are_an_error_not_a_crash():
 
 
 def test_type_names_and_hashes():
-    assert dds_type_name(JOINT_STATE) == "sensor_msgs::msg::dds_::JointState_"
+    assert wire_type(JOINT_STATE) == "sensor_msgs::msg::dds_::JointState_"
     # as a real Jazzy prints it: ros2 topic info -v /joint_states
     assert type_hash(JOINT_STATE) == "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"
     with pytest.raises(CommunicationError, match="unknown message type"):
@@ -249,7 +250,7 @@ def test_other_participants_learn_the_node_and_the_type_hashes():
         # commands, runs of others, std_srvs, simulation_interfaces with its action, parameters (set_values too), types
         assert len(entry.reader_gid_seq) == 2 + 1 + 3 + 25 + 8 and len(writers) >= 30
         endpoints = [e for e in publications.take(200) if e.topic_name == "rt/deep/er/joint_states"]
-        assert endpoints[0].type_name == dds_type_name(JOINT_STATE)
+        assert endpoints[0].type_name == wire_type(JOINT_STATE)
         assert endpoints[0].key.bytes in writers
         assert f"typehash={type_hash(JOINT_STATE)};".encode() in bytes(endpoints[0].qos[Policy.Userdata].data)
         dds_raw.delete(reader)

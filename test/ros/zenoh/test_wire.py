@@ -14,7 +14,7 @@ zenoh = pytest.importorskip("zenoh", reason="no eclipse-zenoh here: pip install 
 
 import ros.contract as contract  # noqa: E402
 from mb_contact.errors import CommunicationError  # noqa: E402
-from mb_contact.ros.embedded.messages import message_class, serialize, service_hash, type_hash  # noqa: E402
+from mb_contact.ros.embedded.messages import message_class, serialize, service_hash, type_hash, wire_type  # noqa: E402
 from mb_contact.ros.embedded.wires import chosen_wire  # noqa: E402
 from mb_contact.ros.embedded.zenoh import keys  # noqa: E402
 from mb_contact.ros.embedded.zenoh.link import Context  # noqa: E402
@@ -39,7 +39,7 @@ def test_keys_and_tokens_are_those_of_rmw_zenoh():
     key = keys.key_expression(2, "/chatter", STRING, hashed)
     assert key == f"2/chatter/std_msgs::msg::dds_::String_/{hashed}" and type_hash(STRING) == hashed
     place = keys.Place(2, "aac3178e146ba6f1fc6e6a4085e77f21", 0, "/deep/er", "talker")
-    about = "/chatter", keys.wire_type(STRING), hashed, keys.qos_text(QoS(10))
+    about = "/chatter", wire_type(STRING), hashed, keys.qos_text(QoS(10))
     begin = "@ros2_lv/2/aac3178e146ba6f1fc6e6a4085e77f21/0"
     assert place.token(0, keys.NODE) == f"{begin}/0/NN/%/%deep%er/talker"
     token = place.token(10, keys.PUBLISHER, *about)

@@ -9,6 +9,7 @@ from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import Policy
 
 from mb_contact.ros.embedded.dds import raw as dds_raw
+from mb_contact.ros.embedded.messages import ros_type
 
 _MOST = 10_000  #: publishers of a domain
 
@@ -30,7 +31,7 @@ class Topics:
         for sample in self._reader.take(1000):
             name, type_name = getattr(sample, "topic_name", None), getattr(sample, "type_name", "")
             if name is not None and name.startswith("rt/"):
-                self._known.setdefault(name[2:], set()).add(_ros_type(type_name))
+                self._known.setdefault(name[2:], set()).add(ros_type(type_name))
         return [(name, sorted(types)) for name, types in sorted(self._known.items())]
 
 
@@ -42,8 +43,3 @@ def publishers_of(participant: Any, topic: str) -> tuple[int, int]:
     finally:
         dds_raw.delete(reader)
     return len(found), sum(end.qos[Policy.Reliability] == Policy.Reliability.BestEffort for end in found)
-
-
-def _ros_type(dds_type):
-    """``pkg::msg::dds_::Name_`` as ``pkg/msg/Name``."""
-    return dds_type.replace("::dds_::", "::").replace("::", "/").removesuffix("_")

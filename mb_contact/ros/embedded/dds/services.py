@@ -22,8 +22,8 @@ from mb_contact.ros.embedded.dds.context import endpoint_qos, writer_qos
 from mb_contact.ros.embedded.dds.rtps import FAST_DDS
 from mb_contact.ros.embedded.dds.rtps_streams import End as FastEnd
 from mb_contact.ros.embedded.dds.topics import End
-from mb_contact.ros.embedded.dds.types import dds_type_name, idl_service_struct
-from mb_contact.ros.embedded.messages import type_hash
+from mb_contact.ros.embedded.dds.types import idl_service_struct
+from mb_contact.ros.embedded.messages import type_hash, wire_type
 from mb_contact.ros.qos import SERVICE
 
 _HEADER = struct.Struct("<Qq")
@@ -60,7 +60,7 @@ class _End(End):
         self._link, self._source, is_service = link, source, not self.calls
         topics = dict(_topics(service_type, name))
         incoming, outgoing = topics if is_service else reversed(topics)
-        self.ends = tuple(FastEnd(topics[kind], dds_type_name(kind), type_hash(kind)) for kind in (incoming, outgoing))
+        self.ends = tuple(FastEnd(topics[kind], wire_type(kind), type_hash(kind)) for kind in (incoming, outgoing))
         if link.fast_dds is not None:  # first: what Cyclone's end hears of Fast DDS's clients is lost
             link.fast_dds.serve(self)
         role = "serviceid" if is_service else "clientid"

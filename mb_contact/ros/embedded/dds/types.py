@@ -10,13 +10,7 @@ service types are led by rmw_cyclonedds' request header (guid, sequence number).
 from functools import cache
 from typing import Any
 
-from mb_contact.ros.embedded.messages import fields_of
-
-
-def dds_type_name(type_name: str) -> str:
-    """Return the name of a ROS type on the wire: ``pkg::msg::dds_::Name_``."""
-    package, kind, name = type_name.split("/")
-    return f"{package}::{kind}::dds_::{name}_"
+from mb_contact.ros.embedded.messages import fields_of, wire_type
 
 
 @cache
@@ -39,7 +33,7 @@ def _make(type_name, members):
     for name, descriptor in fields_of(type_name):
         members[name] = _idl_type(descriptor)
     package, _, name = type_name.split("/")
-    return make_idl_struct(f"{package}_{name}_", dds_type_name(type_name), members)
+    return make_idl_struct(f"{package}_{name}_", wire_type(type_name), members)
 
 
 def _idl_type(descriptor):

@@ -12,7 +12,7 @@ from typing import Any
 import zenoh
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded.messages import service_hash, type_hash
+from mb_contact.ros.embedded.messages import service_hash, type_hash, wire_type
 from mb_contact.ros.embedded.zenoh import keys
 from mb_contact.ros.qos import MOST, SERVICE
 
@@ -47,7 +47,7 @@ class End:
         self._session, self._graph, self.qos = link.context.session, link.context.graph, qos
         self._about = name, type_name, type_hash
         self.key = keys.key_expression(link.context.domain_id, name, type_name, type_hash)
-        about = name, keys.wire_type(type_name), type_hash, keys.qos_text(qos)
+        about = name, wire_type(type_name), type_hash, keys.qos_text(qos)
         self._name = link.place.token(link.context.number(), kind, *about)
         self.gid = keys.identifier(self._name)
         self.inbox: Any = self.key

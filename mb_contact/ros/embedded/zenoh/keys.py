@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.embedded.messages import ros_type, wire_type
 
 SPACE = "@ros2_lv"  #: first part of every token
 NODE, PUBLISHER, SUBSCRIPTION, SERVER, CLIENT = "NN", "MP", "MS", "SS", "SC"
@@ -21,17 +22,6 @@ _BEST_EFFORT, _TRANSIENT_LOCAL, _KEEP_ALL = "2", "1", "2"
 _STAMPED = struct.Struct("<qqB16s")  #: sequence number, source time [ns], length of the identifier, identifier
 _GID = 16  #: bytes of an identifier
 _PARTS, _OF_NODES = 13, 9  #: of the token of an endpoint, and of a node
-
-
-def wire_type(type_name: str) -> str:
-    """The name of a ROS type in keys: ``pkg::msg::dds_::Name_``, as on DDS."""
-    package, kind, name = type_name.split("/")
-    return f"{package}::{kind}::dds_::{name}_"
-
-
-def ros_type(name: str) -> str:
-    """What :func:`wire_type` was made of."""
-    return name.replace("::dds_::", "::").replace("::", "/").removesuffix("_")
 
 
 def key_expression(domain: int, name: str, type_name: str, type_hash: str) -> str:
