@@ -84,6 +84,7 @@ class Compiled:
         self.joints = [
             joint_names.unique(self.name("jnt", j) or self._nameless(j)) for j in range(m.njnt)
         ]
+        self.actuators = int(getattr(m, "nactuator", m.nu))  #: their number, which newer releases have apart
         self.anchor = np.zeros((m.nbody, 3))
         for j in range(m.njnt):
             if m.jnt_type[j] in (BALL, HINGE):
@@ -128,6 +129,12 @@ class Compiled:
 def rotation(quat: Any) -> Floats:
     """Rotation matrix of MuJoCo's quaternion w x y z."""
     return quat_to_matrix(np.roll(quat, -1))
+
+
+def three(values: Any) -> tuple[float, float, float]:
+    """Three numbers, none of them -0."""
+    x, y, z = (float(value) + 0.0 for value in values)
+    return x, y, z
 
 
 def file_name(name: str) -> str:

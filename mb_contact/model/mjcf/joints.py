@@ -74,7 +74,7 @@ def actuators(c: Compiled) -> tuple[dict[str, Actuator], bool]:
     """Actuators by joint, several on one added up, and whether all could be told."""
     found: dict[str, Actuator] = {}
     told = True
-    for i in range(c.m.nu if not hasattr(c.m, "nactuator") else c.m.nactuator):
+    for i in range(c.actuators):
         if c.m.actuator_trntype[i] == TRN_TENDON:
             continue  # tendons.py
         why = _unfit(c, i)

@@ -24,6 +24,11 @@ EXTRAS = (
     ("geom_adhesion", "geom", "adhesion of geoms"),
     ("geom_surfacevel", "geom", "moving surfaces of geoms"),
     ("geom_fluid", "geom", "fluid forces on geoms"),
+    ("tendon_margin", "tendon", "limits that act before they are reached, margins of tendons"),
+    ("tendon_armature", "tendon", "inertia along tendons"),
+    ("tendon_actfrclimited", "tendon", "limits of actuators' forces on tendons"),
+    ("tendon_stiffnesspoly", "tendon", "springs that are not linear, of tendons"),
+    ("tendon_dampingpoly", "tendon", "damping that is not linear, of tendons"),
 )
 FLAGS = ("OVERRIDE", "ACTUATION")  #: that change what happens, and that a scene has no word for
 

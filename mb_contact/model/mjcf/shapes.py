@@ -25,6 +25,7 @@ from mb_contact.model.mjcf.compiled import (
     Names,
     file_name,
     rotation,
+    three,
 )
 from mb_contact.model.mjcf.contact import Contacts
 from mb_contact.model.mjcf.elements import number, numbers, origin
@@ -171,7 +172,7 @@ class Shapes:
         R, p = self.c.static_pose(int(m.geom_bodyid[g]))
         p = p + R @ m.geom_pos[g]
         quat = matrix_to_quat(R @ rotation(m.geom_quat[g])) + 0.0
-        pose = Pose(_three(p), quat_xyzw=None if not quat[:3].any() else tuple(quat.tolist()))
+        pose = Pose(three(p), quat_xyzw=None if not quat[:3].any() else tuple(quat.tolist()))
         common: dict[str, Any] = {"name": name, "pose": pose, "material": self.contacts.material_of(g)}
         common["color"] = tuple(round(x, 4) for x in self._colour(g))
         if kind == PLANE:
@@ -193,8 +194,3 @@ class Shapes:
         address = f"heights/{self.file_names.unique(file_name(self.c.name('hfield', k) or f'heights_{k}'))}.npy"
         np.save(self._write(address), grid)
         return (2.0 * x, 2.0 * y), Heights(file=address)
-
-
-def _three(values: Any) -> tuple[float, float, float]:
-    x, y, z = (float(value) + 0.0 for value in values)
-    return x, y, z

@@ -12,17 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.model.mjcf.compiled import CYLINDER, Compiled, Names, rotation
+from mb_contact.model.mjcf.compiled import CYLINDER, Compiled, Names, rotation, three
 from mb_contact.model.mjcf.joints import AFFINE, TENDON, TRN_TENDON, unfit_gain
 from mb_contact.model.scene import PathElement, Tendon
 
 WRAP_JOINT, WRAP_PULLEY, WRAP_SITE, WRAP_SPHERE = 1, 2, 3, 4  #: mjtWrap
-UNTOLD = (
-    ("tendon_margin", "limits that act before they are reached, margins of tendons"),
-    ("tendon_armature", "inertia along tendons"), ("tendon_actfrclimited", "limits of actuators' forces on tendons"),
-    ("tendon_stiffnesspoly", "springs that are not linear, of tendons"),
-    ("tendon_dampingpoly", "damping that is not linear, of tendons"),
-)  # fmt: skip
 
 
 def tendons(c: Compiled) -> tuple[Tendon, ...]:
@@ -30,13 +24,7 @@ def tendons(c: Compiled) -> tuple[Tendon, ...]:
     m, names, found = c.m, Names(), []
     for t in range(m.ntendon):
         found.append(_tendon(c, t, names.unique(c.name("tendon", t) or f"tendon_{t}")))
-    for array, what in UNTOLD:
-        rows = np.asarray(getattr(m, array, np.zeros(0)))
-        with_it = np.flatnonzero(rows.reshape(len(rows), -1).any(axis=1)).tolist() if len(rows) else []
-        if with_it:
-            c.left_out.append(f"{what}: {', '.join(c.called('tendon', t) for t in with_it)}")
-    count = m.nu if not hasattr(m, "nactuator") else m.nactuator
-    pulled = [i for i in range(count) if m.actuator_trntype[i] == TRN_TENDON]
+    pulled = [i for i in range(c.actuators) if m.actuator_trntype[i] == TRN_TENDON]
     made = found + [tendon for i in pulled for tendon in _pulled(c, i, found, names)]
     held = [i for i in range(m.neq) if m.eq_type[i] == TENDON and m.eq_active0[i]]
     held = [] if c.flags & {"EQUALITY", "CONSTRAINT"} else held
@@ -71,19 +59,19 @@ def _element(c: Compiled, w: int) -> PathElement:
         return PathElement(divisor=number)
     if kind == WRAP_SITE:
         link, R, p = _link(c, int(m.site_bodyid[of]))
-        return PathElement(link, _three(p + R @ m.site_pos[of]))
+        return PathElement(link, three(p + R @ m.site_pos[of]))
     body = int(m.geom_bodyid[of])
     link, R, p = _link(c, body)
     side = None
     if number >= 0.0:
         s = round(number)
         if m.site_bodyid[s] == body:
-            side = _three(p + R @ (m.geom_pos[of] + _side(c, of, s)))
+            side = three(p + R @ (m.geom_pos[of] + _side(c, of, s)))
         else:
             c.left_out.append(f"side site {c.called('site', s)} of a tendon: it is on another body than the shape")
     return PathElement(
-        link, _three(p + R @ m.geom_pos[of]), "sphere" if kind == WRAP_SPHERE else "cylinder",
-        float(m.geom_size[of, 0]), _three(R @ rotation(m.geom_quat[of])[:, 2]), side,
+        link, three(p + R @ m.geom_pos[of]), "sphere" if kind == WRAP_SPHERE else "cylinder",
+        float(m.geom_size[of, 0]), three(R @ rotation(m.geom_quat[of])[:, 2]), side,
     )  # fmt: skip
 
 
@@ -106,11 +94,6 @@ def _link(c: Compiled, body: int) -> tuple[str, Any, Any]:
     if c.m.body_weldid[body] == 0:
         return ("world", *c.static_pose(body))
     return c.links[body], np.eye(3), -c.anchor[body]
-
-
-def _three(x: Any) -> tuple[float, float, float]:
-    a, b, c = (float(number) + 0.0 for number in x)
-    return a, b, c
 
 
 def _bare(name: str, path: tuple[PathElement, ...]) -> Tendon:

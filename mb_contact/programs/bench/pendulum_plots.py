@@ -42,12 +42,9 @@ def write_pictures(folder: Path) -> list[Path]:
 
 
 def _figure(width, height):
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def draw_sequence(path: Path, chain: Pendulum, title: str, seconds: float = SECONDS, count: int = PICTURES) -> Path:

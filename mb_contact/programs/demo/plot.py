@@ -34,11 +34,9 @@ def over_phases(
     ImportError
         matplotlib is missing.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, max(9.0, sum(heights))), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     yield axes
     axes[-1].set_xlabel("simulated time [s]")
