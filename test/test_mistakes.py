@@ -85,7 +85,7 @@ IN_SCENES = [
      "primitives[0].pose: has both rpy and quat_xyzw; keep one of them"),
     ("name: box", "name: tip",
      "primitives[0].name: link 'tip' occurs twice in this scene; links of all robots and objects need name"),
-    ("name: cup", "name: box", "primitives[1].name: 'box' is used twice; give each body its own name"),
+    ("name: cup", "name: box", "primitives[1].name: 'box' is used twice; give each its own name"),
     ("mesh: cup.stl", "mesh: mug.stl", "primitives[1].mesh: 'mug.stl' does not exist"),
     ("mesh: cup.stl", "mesh: cup.step",
      "primitives[1].mesh: 'cup.step': the format '.step' is not read; save it as one of: stl, obj, dae, pl"),

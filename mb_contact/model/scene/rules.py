@@ -88,20 +88,16 @@ def _unmet_needs(scene: Scene, about: Key, value: Any) -> Iterator[str]:
 def _scene_rules(scene: Scene) -> Iterator[Rule]:
     """Of names that must differ and of settings that several keys make together."""
     yield from _study_rules(scene)
-    names = {"ground"} if scene.ground is not None else set()
-    for i, primitive in enumerate(scene.primitives):
-        message = f"'{primitive.name}' is used twice; give each body its own name"
-        yield primitive.name in names, f"primitives[{i}].name", message
-        names.add(primitive.name)
+    yield from _name_rules(scene, "primitives", taken=("ground",) if scene.ground is not None else ())
+    yield from _name_rules(scene, "named_poses")
+    for key in ("sensors", "adhesion_pads", "moving_surfaces", "tendons"):
+        yield from _name_rules(scene, key)
+        yield from _topic_rules(key, [entry.name for entry in getattr(scene, key)])
     yield from _friction_rules(scene)
     for i, gear in enumerate(scene.gears):
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
-    yield from _sensor_rules(scene)
     yield from _handling_rules(scene)
     yield from _tendon_rules(scene)
-    for i, place in enumerate(scene.named_poses):
-        used = not place.name or place.name in [other.name for other in scene.named_poses[:i]]
-        yield used, f"named_poses[{i}].name", f"'{place.name}' is empty or used twice"
     known = {*(model.name for model in scene.models), *(primitive.name for primitive in scene.primitives)}
     for name in scene.entities:
         message = f"there is no '{name}'; there are {', '.join(sorted(filter(None, known)))}"
@@ -135,12 +131,7 @@ def _friction_rules(scene: Scene) -> Iterator[Rule]:
 
 
 def _handling_rules(scene: Scene) -> Iterator[Rule]:
-    """Pads, surfaces and welds have names of their own, curves grow, a link has one surface motion."""
-    for key in ("adhesion_pads", "moving_surfaces"):
-        names = [entry.name for entry in getattr(scene, key)]
-        for i, name in enumerate(names):
-            yield name in names[:i], f"{key}[{i}].name", f"'{name}' is used twice; give each its own name"
-        yield from _topic_rules(key, names)
+    """Welds that come on and off have names of their own, curves of pads grow, a link has one surface motion."""
     for i, pad in enumerate(scene.adhesion_pads):
         gaps = [gap for gap, _ in pad.curve]
         yield gaps != sorted(set(gaps)), f"adhesion_pads[{i}].curve", "its gaps do not grow"
@@ -161,6 +152,15 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         yield link in links[:i], f"moving_surfaces[{i}].link", f"'{link}' moves twice; give one velocity"
 
 
+def _name_rules(scene: Scene, key: str, taken: Sequence[str] = ()) -> Iterator[Rule]:
+    """Each entry of a list of the scene has a name of its own, none that is taken."""
+    seen = set(taken)
+    for i, entry in enumerate(getattr(scene, key)):
+        said = f"'{entry.name}' is used twice" if entry.name else "is empty"
+        yield not entry.name or entry.name in seen, f"{key}[{i}].name", f"{said}; give each its own name"
+        seen.add(entry.name)
+
+
 def _topic_rules(key: str, names: Sequence[str | None]) -> Iterator[Rule]:
     """Names are those of topics too, in which all but letters, digits and _ is _; None for entries without topics."""
     topics = [name and re.sub(r"^(?=\d)", "_", re.sub(r"\W", "_", name, flags=re.ASCII)) for name in names]
@@ -170,13 +170,11 @@ def _topic_rules(key: str, names: Sequence[str | None]) -> Iterator[Rule]:
 
 
 def _tendon_rules(scene: Scene) -> Iterator[Rule]:
-    """Tendons have names of their own and paths along which something moves."""
+    """Tendons have paths along which something moves, and lengths that fit each other."""
     message = "bodies that tendons join do not sleep; leave sleep out"
     yield bool(scene.tendons and scene.sleep), "sleep", message
-    names = [tendon.name for tendon in scene.tendons]
     for i, tendon in enumerate(scene.tendons):
         key, path = f"tendons[{i}]", tendon.path
-        yield names[i] in names[:i], f"{key}.name", f"'{names[i]}' is used twice; give each tendon its own name"
         low = -math.inf if tendon.shortest is None else tendon.shortest
         high = math.inf if tendon.longest is None else tendon.longest
         yield low > high, f"{key}.shortest", f"{low:g} m is more than the greatest length, {high:g} m"
@@ -215,20 +213,6 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
         other = any(element.divisor or element.joint for element in path)
         message = "friction on a shape is that of a tendon without pulleys and joints; leave them out"
         yield bool(rubs) and other, f"{key}.path[{rubs[0] if rubs else 0}].friction", message
-    yield from _topic_rules("tendons", names)
-
-
-def _sensor_rules(scene: Scene) -> Iterator[Rule]:
-    """Of the names of sensors, which are those of their topics too."""
-    names: set[str] = set()
-    topics: set[str] = set()
-    for i, sensor in enumerate(scene.sensors):
-        key, topic = f"sensors[{i}].name", re.sub(r"\W", "_", sensor.name, flags=re.ASCII)
-        yield sensor.name in names or not sensor.name, key, f"'{sensor.name}' is empty or used twice"
-        message = f"'{sensor.name}' has the topic sensors/{topic}, as another sensor; change a letter or a digit"
-        yield topic in topics, key, message
-        names.add(sensor.name)
-        topics.add(topic)
 
 
 def _pose_rules(pose: Pose) -> Iterator[Rule]:
