@@ -16,6 +16,7 @@ from mb_contact.model.shapes.inertia import MASSLESS, RigidInertia, breaks_trian
 from mb_contact.model.urdf.gazebo import warn_of_gazebo
 from mb_contact.model.urdf.geometry import CollisionSpec, GeometryReader
 from mb_contact.model.urdf.mimics import MimicSpec
+from mb_contact.model.urdf.xml_reader import doubts_of
 
 SCALAR = ("revolute", "continuous", "prismatic", "screw")
 ENDLESS = ("continuous", "screw")  #: need no <limit>
@@ -85,6 +86,7 @@ class UrdfReader(GeometryReader):
         if version not in (None, *VERSIONS):
             known = ', '.join(VERSIONS)
             self.warn(robot, f"URDF version '{version}' is not known (known: {known}); read as the newest")
+        self.warnings.extend(doubts_of(robot))
         links, joints = {}, {}
         for element in robot.findall("link"):
             self._add(links, element, self._link(element))

@@ -10,7 +10,13 @@ from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 
+WARNING = "warning"  #: element of a <robot> that says what it has not of the file that it was made from
 WRITTEN = "written"  #: attribute of elements that were made from another file: that file and the line
+
+
+def doubts_of(robot):
+    """What a ``<robot>`` says that it has not of the file that it was made from."""
+    return [element.text for element in robot.findall(WARNING)]
 
 
 class ElementReader:

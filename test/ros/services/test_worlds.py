@@ -219,7 +219,7 @@ def test_worlds_come_and_go(bench):
         ({"uri": "/etc/passwd"}, 101, "ends in none of"),
         ({"uri": "file:///etc/secret.yaml"}, 104, "no file"),
         ({"uri": f"{LIBRARY}/nothing.yaml"}, 104, "no file"),
-        ({"uri": "http://example.org/world.yaml"}, 104, "only file:// and package://"),
+        ({"uri": "http://example.org/world.yaml"}, 104, "only paths and addresses with file://"),
         ({"uri": f"{LIBRARY}/node.yaml"}, 103, "unknown key"),
         ({"text": "[1, 2]"}, 101, "mapping"),
         ({"text": "primitives: [{name: a"}, 103, "while parsing"),
