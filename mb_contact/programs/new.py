@@ -109,6 +109,8 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
     file = wanted.folder / "scene.yaml"
     if file.exists():
         raise InputError(f"{file} is there already; choose another name, or move it away")
+    if wanted.folder.exists() and not wanted.folder.is_dir():
+        raise InputError(f"{wanted.folder} is a file; the first word after new is the name of a folder to write")
     folders, top = [Path(folder) for folder in wanted.packages], TABLE if wanted.table else 0.0
     parts, taken = [], {"ground", "table"} if wanted.table else {"ground"}
     for number, robot in enumerate(wanted.robots, start=1):

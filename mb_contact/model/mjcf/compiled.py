@@ -16,6 +16,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene.other_files import other_kind
 
 FREE, BALL, SLIDE, HINGE = range(4)  #: mjtJoint
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)  #: mjtGeom; above: SDF and what is only drawn
@@ -39,6 +40,9 @@ def load_mujoco(path: str | Path) -> tuple[Any, frozenset[str]]:
     except ImportError:
         message = f"{path}: reading MJCF needs the package 'mujoco', which compiles it: pip install 'mb_contact[mjcf]'"
         raise ModelError(message) from None
+    what = other_kind(path, path.read_bytes())
+    if what and "MuJoCo" not in what and not what.startswith("a robot"):
+        raise ModelError(f"{path}: not a model of MuJoCo: it is {what}")
     try:
         m = mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, RuntimeError, mujoco.FatalError) as error:

@@ -224,7 +224,8 @@ def _sensor_rules(scene: Scene) -> Iterator[Rule]:
     topics: set[str] = set()
     for i, sensor in enumerate(scene.sensors):
         key, topic = f"sensors[{i}].name", re.sub(r"\W", "_", sensor.name, flags=re.ASCII)
-        yield sensor.name in names or not sensor.name, key, f"'{sensor.name}' is empty or used twice"
+        message = f"'{sensor.name}' is used twice; give each sensor its own name" if sensor.name else "is empty"
+        yield sensor.name in names or not sensor.name, key, message
         message = f"'{sensor.name}' has the topic sensors/{topic}, as another sensor; change a letter or a digit"
         yield topic in topics, key, message
         names.add(sensor.name)

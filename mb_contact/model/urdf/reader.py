@@ -16,6 +16,7 @@ from mb_contact.model.flexible.links import split_flexible
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import FlexibleLink, MeshChoices, SceneModel
+from mb_contact.model.scene.other_files import other_kind
 from mb_contact.model.scene.reader import SDF
 from mb_contact.model.scene.robots import MESH_CHOICES
 from mb_contact.model.urdf.massless import hold_massless
@@ -153,10 +154,18 @@ def read_urdf(source, package_dirs, xacro_args):
         from mb_contact.model.sdf.world import sdf_as_urdf
 
         return sdf_as_urdf(path, package_dirs), f"{path} (as URDF)", path.parent
+    if path.is_dir():
+        raise ModelError(f"no URDF: {path} is a folder; name a file in it")
     try:
-        return path.read_bytes(), str(path), path.parent
+        content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
+    what = other_kind(path, content) if path.suffix != ".urdf" or not content.lstrip().startswith(b"<") else ""
+    if path.suffix in (".yaml", ".yml"):
+        what = what or f"YAML, as scenes are; mb-contact check {path.name} takes a scene"
+    if what and not what.startswith("a robot"):
+        raise ModelError(f"{path}: not a robot: it is {what}")
+    return content, str(path), path.parent
 
 
 def _texts(arguments):
