@@ -91,7 +91,6 @@ IN_SCENES = [
      "primitives[1].mesh: 'cup.step': the format '.step' is not read; save it as one of: stl, obj, dae, pl"),
     ("mesh: cup.stl, ", "", "primitives[1].mesh: a mesh needs the address of its file, or pieces"),
     ("ground: {height: 0.0}", "ground: true", "ground: must be a mapping of keys to values"),
-    ("ground: {height: 0.0}", "floor: {}", "floor: unknown key (did you mean 'loops'?)"),
     ("friction: 0.6", "friction: -0.6", "materials.wood.friction: must be at least 0, got -0.6"),
     ("friction: 0.6", "mu: 0.6", "materials.wood.mu: unknown key"),
     ("kind: imu", "kind: gyro",

@@ -126,7 +126,7 @@ class _EveryFile(AllowedFiles):
         """The file of an address, wherever it lies."""
         return Path(find_resource(address, start=start))
 
-    def _holds(self, path):
+    def _holds(self, path: Path) -> bool:
         return True
 
 

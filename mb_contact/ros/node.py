@@ -88,7 +88,7 @@ class SimulatorNode:
             self._publish_again, self._tell, lambda: (self.outputs.listeners(), self.inputs.senders()), self._logger,
         )  # fmt: skip
         self._step = self._effort = None
-        self._doubts = set()  #: what has been said of files that do not become a scene as a whole
+        self._doubts: set[str] = set()  #: what has been said of files that do not become a scene as a whole
         self._paused_at = -1.0  #: the ``pause_at`` that has been obeyed
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record

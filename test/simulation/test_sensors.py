@@ -166,7 +166,7 @@ def test_an_encoder_counts_in_steps_of_its_resolution():
 
 
 @pytest.mark.parametrize("first, second, message", [
-    (IMU, Sensor("imu", "encoder"), r"sensors\[1\].name: 'imu' is empty or used twice"),
+    (IMU, Sensor("imu", "encoder"), r"sensors\[1\].name: 'imu' is used twice; give each sensor its own name"),
     (Sensor("a b", "encoder"), Sensor("a_b", "encoder"), "'a_b' has the topic sensors/a_b, as another sensor"),
     (IMU, Sensor("rod", "imu", link="tip", pose=Pose()), r"sensors\[1\].name: its frame 'rod' is that of a link"),
     (Sensor("eye_optical", "imu", link="tip", pose=Pose()), Sensor("eye", "camera", link="tip"), "'eye_optical' is"),
@@ -179,7 +179,7 @@ def test_two_sensors_share_neither_topic_nor_frame(first, second, message):
 @pytest.mark.parametrize("sensor, message", [
     (Sensor("a", "radar"), "'radar' is not known; available: imu, force_torque, encoder"),
     (Sensor("a", "imu"), "a sensor of kind imu needs a link; add link: tool"),
-    (Sensor("", "imu", link="tip"), "is empty or used twice"),
+    (Sensor("", "imu", link="tip"), "is empty"),
     (Sensor("a", "imu", link="tip", joint="turn"), "a sensor of kind imu has no joint; .* kind: force_torque"),
     (Sensor("a", "encoder", pose=Pose()), "a sensor of kind encoder has no pose"),
     (Sensor("a", "imu", link="tip", noise=(-1.0, 0.0)), "noise"),

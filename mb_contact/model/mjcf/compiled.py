@@ -35,14 +35,14 @@ def load_mujoco(path: str | Path) -> tuple[Any, frozenset[str]]:
     path = Path(path)
     if not path.is_file():
         raise ModelError(f"no MJCF: {path} is not a file")
+    what = other_kind(path, path.read_bytes())
+    if what and "MuJoCo" not in what and not what.startswith("a robot"):
+        raise ModelError(f"{path}: not a model of MuJoCo: it is {what}")
     try:
         import mujoco  # optional, and only an MJCF file needs it
     except ImportError:
         message = f"{path}: reading MJCF needs the package 'mujoco', which compiles it: pip install 'mb_contact[mjcf]'"
         raise ModelError(message) from None
-    what = other_kind(path, path.read_bytes())
-    if what and "MuJoCo" not in what and not what.startswith("a robot"):
-        raise ModelError(f"{path}: not a model of MuJoCo: it is {what}")
     try:
         m = mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, RuntimeError, mujoco.FatalError) as error:

@@ -17,7 +17,7 @@ WRITTEN = "written"  #: attribute of elements that were made from another file: 
 
 def doubts_of(robot):
     """What a ``<robot>`` says that it has not of the file that it was made from."""
-    return [element.text for element in robot.findall(WARNING)]
+    return [element.text or "" for element in robot.findall(WARNING)]
 
 
 class ElementReader:

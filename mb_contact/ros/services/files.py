@@ -88,7 +88,7 @@ class AllowedFiles:
         """Whether a path without links is a file in one of the folders."""
         return path.is_file() and (path in self._also or self._holds(path))
 
-    def _holds(self, path):
+    def _holds(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.roots)
 
     def named(self, address: str, start: Path | None = None) -> str:

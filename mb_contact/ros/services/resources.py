@@ -149,7 +149,7 @@ def scene_of_text(text: str, files: AllowedFiles | None = None) -> Scene:
     """
     if text.lstrip().startswith("<"):
         parsed(text, SceneError)
-        scene = load_sdf(Path(SDF_TEXT), text=text, named=files and files.named_by_sdf)
+        scene = load_sdf(Path(SDF_TEXT), text=text, named=None if files is None else files.named_by_sdf)
         return dataclasses.replace(scene, path=None, lines={})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "resource.yaml"

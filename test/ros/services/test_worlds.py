@@ -220,7 +220,7 @@ def test_worlds_come_and_go(bench):
         ({"uri": "file:///etc/secret.yaml"}, 104, "no file"),
         ({"uri": f"{LIBRARY}/nothing.yaml"}, 104, "no file"),
         ({"uri": "http://example.org/world.yaml"}, 104, "only paths and addresses with file://"),
-        ({"uri": f"{LIBRARY}/node.yaml"}, 103, "unknown key"),
+        ({"uri": f"{LIBRARY}/node.yaml"}, 103, "it is parameters of a node"),
         ({"text": "[1, 2]"}, 101, "mapping"),
         ({"text": "primitives: [{name: a"}, 103, "while parsing"),
         ({"text": "primitives: [{name: a, shape: ball}]"}, 103, "shape"),
