@@ -139,7 +139,8 @@ def _as_float_array(value, name):
         if array.dtype.kind != "c":
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold numbers: {error}") from None
+        why = f", got {shorten(repr(value))}" if isinstance(value, (str, dict)) else f": {error}"
+        raise InputError(f"{name} must hold numbers{why}") from None
     raise InputError(f"{name} must hold real numbers, got complex ones")
 
 

@@ -124,13 +124,13 @@ def _add_commands(commands):
     )
     _command(
         commands, "check", _check, "build a scene as run does, say what is in it, and all that is odd about it",
-        ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML), URDF or SDF"}),
         PACKAGES,
     )
     _command(
         commands, "info", _later("programs.check.run_info", "urdf", "floating"),
         "read a robot and print its tree, masses, sparsity, limits and warnings",
-        ("urdf", {"metavar": "URDF", "help": "URDF or xacro file, a path or package://"}),
+        ("urdf", {"metavar": "URDF", "help": "URDF, xacro or SDF file, a path or package://"}),
         ("--floating", {"action": "store_true", "help": "with a floating base"}),
         PACKAGES,
         epilog="What load_urdf refuses by default but can load (meshes, inertias) is a warning here.",
@@ -144,7 +144,7 @@ def _add_commands(commands):
     )  # fmt: skip
     _command(
         commands, "export", _export, "write a scene as an MJCF model, for MuJoCo",
-        ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML), URDF or SDF"}),
         ("model", {"metavar": "MODEL.xml", "help": "file to write; an existing one is replaced"}),
         PACKAGES,
     )  # fmt: skip
@@ -295,6 +295,7 @@ def _new(arguments):
     ))  # fmt: skip
     servos = sum(len(model.actuators) for model in scene.models)
     print(f"wrote {file}: {servos} position actuators, {len(scene.primitives)} primitives")
+    print("".join(f"warning: {line}\n" for line in scene.doubts), end="")
     print(f"mb-contact check {file}\nmb-contact view {file}")
     return 0
 

@@ -134,8 +134,8 @@ def inverse_kinematics(
 
 def _wanted(targets):
     """Wanted of the targets, checked."""
-    if not targets:
-        raise InputError("targets must name at least one frame, Node or Point")
+    if not targets or not isinstance(targets, Mapping):
+        raise InputError("targets must name at least one frame, Node or Point: {'hand': (position, quaternion)}")
     R, p = np.tile(np.eye(3), (len(targets), 1, 1)), np.zeros((len(targets), 3))
     for i, (node, pose) in enumerate(targets.items()):
         name = node if isinstance(node, str) else node.frame

@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin
 import numpy as np
 import yaml
 
-from mb_contact.checks import LARGEST, as_number
+from mb_contact.checks import LARGEST, as_number, shorten
 from mb_contact.keys.declaration import Key, declared
 
 ENDS = (-math.inf, math.inf)
@@ -52,6 +52,10 @@ class Kind:
     def parts(self, value: Any, place: str) -> Iterator[Part]:
         """What a value is made of."""
         return iter(())
+
+    def inside(self) -> Any:
+        """Names of the keys that a value has itself."""
+        return ()
 
     def schema(self) -> dict[str, Any]:
         """In JSON Schema."""
@@ -164,14 +168,18 @@ class Several(Kind):
     def read(self, reader: Any, node: Any, place: str) -> Any:
         if self.key.single and isinstance(node, yaml.ScalarNode):
             return (self.entry.read(reader, node, place),)
-        values = tuple(self.entry.read(reader, item, f"{place}[{i}]") for i, item in reader.items(node, place))
+        items = reader.items(node, place, self._wanted())
+        values = tuple(self.entry.read(reader, item, f"{place}[{i}]") for i, item in items)
         return self.judged(reader, node, place, values)
 
     def faults(self, value: Any, place: str) -> Iterator[tuple[str, str]]:
         if not hasattr(value, "__len__") or isinstance(value, (str, Mapping)):
-            yield place, f"must be a list, got {value!r}"
+            yield place, f"must be {self._wanted()}, got {shorten(repr(value))}"
         elif self.size is not None and len(value) != self.size:
-            yield place, f"must be a list of {self.size} {self.entry.plural}, got {len(value)}"
+            yield place, f"must be {self._wanted()}, got {len(value)}"
+
+    def _wanted(self):
+        return "a list" if self.size is None else f"a list of {self.size} {self.entry.plural}"
 
     def parts(self, value: Any, place: str) -> Iterator[Part]:
         if type(self.entry) is not Number or self.key.nonzero or not self._all_in_range(value):
@@ -216,6 +224,9 @@ class Record(Kind):
     def __init__(self, key: Key, record: type) -> None:
         super().__init__(key)
         self.record = record
+
+    def inside(self) -> Any:
+        return kinds(self.record)
 
     def read(self, reader: Any, node: Any, place: str) -> Any:
         if self.key.record is None:

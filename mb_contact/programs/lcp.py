@@ -63,4 +63,4 @@ def _read_lcp(path):
     except (ValueError, zipfile.BadZipFile, EOFError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} is not an .npz archive of numbers: {error}") from None
+        raise InputError(f"{path} is not an .npz archive of numbers; np.savez(file, M=M, q=q) writes one") from None

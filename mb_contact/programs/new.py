@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from mb_contact.model.scene.reader import SDF
 from mb_contact.model.shapes.meshes import mesh_content, read_mesh
 from mb_contact.model.urdf.composing import compose
 from mb_contact.model.urdf.reader import load_urdf
+from mb_contact.model.urdf.xml_reader import doubts_of
 from mb_contact.model.world import build_world
 from mb_contact.programs.starting import always_inside, gains, neutral, placed, reach_of, start_positions
 
@@ -107,6 +109,8 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
     file = wanted.folder / "scene.yaml"
     if file.exists():
         raise InputError(f"{file} is there already; choose another name, or move it away")
+    if wanted.folder.exists() and not wanted.folder.is_dir():
+        raise InputError(f"{wanted.folder} is a file; the first word after new is the name of a folder to write")
     folders, top = [Path(folder) for folder in wanted.packages], TABLE if wanted.table else 0.0
     parts, taken = [], {"ground", "table"} if wanted.table else {"ground"}
     for number, robot in enumerate(wanted.robots, start=1):
@@ -127,6 +131,7 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
         models=tuple(part.entry for part in (*parts, *handled)), primitives=tuple(primitives), ground=Ground(),
         materials={"grip": Material(0.8)}, path=file, packages=tuple(_beside(folder, file) for folder in folders),
         sensors=(camera,) if _has_embree() else (),
+        doubts=tuple(line for part in (*parts, *handled) for line in doubts_of(fromstring(part.model.urdf))),
     )  # fmt: skip
     given = [name for robot in wanted.robots for name in (robot.robot, robot.gripper) if name]
     what = " and ".join(Path(name).name for name in (*given, *wanted.objects))

@@ -20,7 +20,7 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Pose, Scene
 from mb_contact.ros.handling import act
 from mb_contact.ros.services.files import AllowedFiles
-from mb_contact.ros.services.resources import Source, moved, object_of, scene_of_text, with_entry, without
+from mb_contact.ros.services.resources import Source, moved, scene_of_text, with_entity, without
 from mb_contact.ros.services.worlds import simulator_of
 from mb_contact.simulation.simulator import Simulator
 
@@ -89,8 +89,8 @@ def _spawn(simulator, name, uri, text, position, quaternion):
     source = Source(text, Path(uri) if uri else None)
     if not text:  # recordings of former versions have the address alone
         source = Source(Path(find_resource(uri)).read_text(encoding="utf-8"), Path(find_resource(uri)))
-    key, entry = object_of(source, name, _pose(position, quaternion), simulator.scene, _NoCodes(), _EveryFile([], 0, 0))
-    return simulator.rebuilt(with_entry(simulator.scene, key, entry))
+    place, everything = _pose(position, quaternion), _EveryFile([], 0, 0)
+    return simulator.rebuilt(with_entity(source, name, place, simulator.scene, _NoCodes(), everything))
 
 
 def _pose(position, quaternion):
@@ -106,7 +106,7 @@ def _world(simulator, uri, text):
     """Another world; with neither a file nor a text an empty one."""
     if uri:
         return simulator_of(Path(uri))
-    return Simulator(scene_of_text(text) if text else Scene(time_step=simulator.time_step))
+    return Simulator(scene_of_text(text, _EveryFile([], 0, 0)) if text else Scene(time_step=simulator.time_step))
 
 
 def _delete(simulator, names):
@@ -125,6 +125,9 @@ class _EveryFile(AllowedFiles):
     def find(self, address: str, start: Path | None = None, most: int | None = None) -> Path:
         """The file of an address, wherever it lies."""
         return Path(find_resource(address, start=start))
+
+    def _holds(self, path: Path) -> bool:
+        return True
 
 
 class _NoCodes:

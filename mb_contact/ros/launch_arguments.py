@@ -20,8 +20,8 @@ TRUTHS = ("true", "false", "1", "0")
 
 #: name -> (default, text) of the arguments that are no options of the node
 OTHERS = {
-    "scene": ("", "scene file (YAML) or URDF to simulate, a path or package://"),
-    "urdf": ("", "robot (URDF or xacro) to simulate on a ground plane, instead of a scene"),
+    "scene": ("", "scene file (YAML), URDF or SDF to simulate, a path or package://"),
+    "urdf": ("", "robot (URDF, xacro or SDF) to simulate on a ground plane, instead of a scene"),
     "base": ("weld", "with urdf: weld (fixed to the world) or free (a floating base)"),
     "height": ("0.0", "with urdf: height of the robot's root above the ground [m]"),
     "robot": ("", "robot with its ros2_control part (URDF or xacro)"),

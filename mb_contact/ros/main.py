@@ -139,7 +139,7 @@ def _compile_behind():
 
 
 #: Options of a run; the command line and the ament executable share them.
-RUN_OPTIONS = (("scene", {"help": "scene file (YAML) or URDF, a path or package://"}), *flags())
+RUN_OPTIONS = (("scene", {"help": "scene file (YAML), URDF or SDF, a path or package://"}), *flags())
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:

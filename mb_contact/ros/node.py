@@ -88,6 +88,7 @@ class SimulatorNode:
             self._publish_again, self._tell, lambda: (self.outputs.listeners(), self.inputs.senders()), self._logger,
         )  # fmt: skip
         self._step = self._effort = None
+        self._doubts: set[str] = set()  #: what has been said of files that do not become a scene as a whole
         self._paused_at = -1.0  #: the ``pause_at`` that has been obeyed
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
@@ -102,6 +103,14 @@ class SimulatorNode:
         self._values = SceneValues(self, self._hand_over)
         node.add_on_set_parameters_callback(self._on_parameters)
         for line in unknown_parameters(node.undeclared_parameters(), DESCRIPTIONS):
+            self._logger.warning(line)
+        self._tell_doubts()
+
+    def _tell_doubts(self):
+        """Say once what the simulator's scene has not of the file that it comes from."""
+        doubts = set(getattr(self.simulator.scene, "doubts", ())) - self._doubts
+        self._doubts |= doubts
+        for line in sorted(doubts):
             self._logger.warning(line)
 
     def _on_parameters(self, values):
@@ -469,5 +478,6 @@ class SimulatorNode:
         self.outputs.bind(simulator, anew)
         self._values.stale = True
         self._rebuilt += 1
+        self._tell_doubts()
         if self._rebuilt % REBUILDS == 0:
             give_memory_back()

@@ -239,6 +239,8 @@ class Simulator(Readings, Recorded):
         slot = self._object_slots(name)
         q, v = self.q, self.v
         if pose is not None:
+            if len(pose) != 2:
+                raise InputError(f"the pose of '{name}' must be (position (3,), quaternion x y z w (4,))")
             q[slot.q] = np.concatenate((as_vector(pose[0], 3, "position"), as_vector(pose[1], 4, "quaternion")))
         if velocity is not None:
             v[slot.v] = as_vector(velocity, 6, "velocity")

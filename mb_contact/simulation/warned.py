@@ -21,6 +21,7 @@ EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
 TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
 DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
 SUNK = 0.2  #: part of its least size by which a weight may press an object into what gives way
+OFF_RATE = 0.05  #: part by which a rate may be another than was asked for
 BEND = 0.05  #: by which gravity may bend a servo [rad, m]
 
 
@@ -37,12 +38,13 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
     -------
     list of str
         What reading the files gave; overlaps at the start; robots whose ``world`` stands elsewhere; lengths like
-        millimetres, angles like degrees, masses that nothing of that size has; servos that gravity bends, joints whose
+        millimetres, angles like degrees, masses that nothing of that size has; rates of sensors that steps are too
+        long for; gravity that points up; servos that gravity bends, joints whose
         effort limit is below what gravity asks for; objects below which there is nothing; tendons of a length that does
         not change, or that hold what others hold; contacts so soft that objects sink into them; visuals that cannot be
         drawn.
     """
-    parts = (_overlaps, _roots, _angles, _sizes, _servos, _falling, _tendons, _sinking)
+    parts = (_overlaps, _roots, _angles, _sizes, _rates, _servos, _falling, _tendons, _sinking)
     return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
 
 
@@ -137,6 +139,16 @@ def _sizes(scene, world):
                 yield f"'{link}' has {density:.2g} kg/m^3 in its box; masses are in kg and lengths in m"
 
 
+def _rates(scene, world):
+    """Sensors that are read at another rate than they ask for, since samples are taken after whole steps."""
+    for i, sensor in enumerate(scene.sensors):
+        steps = 1.0 / (sensor.rate * scene.time_step) if sensor.rate > 0.0 else 1.0
+        taken = max(1, round(steps))
+        if abs(steps / taken - 1.0) > OFF_RATE:
+            rate = 1.0 / (taken * scene.time_step)
+            yield f"sensors[{i}].rate: {sensor.rate:g} /s is {rate:.4g} /s with steps of {scene.time_step:g} s"
+
+
 def _servos(scene, world):
     """Joints that gravity bends or overcomes at the start."""
     if scene.loop_closures or scene.gears or world.hinge_names or not world.joint_names:
@@ -161,6 +173,8 @@ def _servos(scene, world):
 def _falling(scene, world):
     """Free bodies with nothing below."""
     down = world.gravity / max(np.linalg.norm(world.gravity), 1e-12)
+    if down[2] > 0.5:
+        yield f"gravity is {world.gravity[2]:g} m/s^2 along z, which points up"
     if not np.allclose(down, (0.0, 0.0, -1.0), atol=1e-3):
         return
     held = {end for closure in scene.loop_closures for end in (closure.link_a, closure.link_b)}

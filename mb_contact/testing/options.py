@@ -7,7 +7,7 @@ from typing import Any
 
 #: Options of a test; the command line and the launch file share them.
 TEST_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("scene", {"nargs": "?", "metavar": "SCENE", "help": "scene file (YAML) or URDF; the expectations may name it"}),
+    ("scene", {"nargs": "?", "metavar": "SCENE", "help": "scene file, URDF or SDF; the expectations may name it"}),
     ("--expect", {"metavar": "FILE.yaml", "required": True, "help": "expectations (config/expectations.schema.json)"}),
     ("--controller", {"action": "append", "default": [], "metavar": "COMMAND",
                       "help": "command line of a controller; again for more"}),

@@ -75,8 +75,8 @@ def _argument(check):
 
 _DEFAULT = ViewOptions()
 _OPTIONS = (
-    ("scene_file", {"metavar": "SCENE", "nargs": "?", "help": "scene file (YAML) or URDF, a path or package://, or a "
-                                                             "recording (MCAP, ros2 bag); none: a gallery"}),
+    ("scene_file", {"metavar": "SCENE", "nargs": "?", "help": "scene file (YAML), URDF or SDF, a path, package://, or "
+                                                             "a recording (MCAP, ros2 bag); none: a gallery"}),
     ("--port", {"type": _argument(as_port), "default": _DEFAULT.port, "help": "of the web page, or the next free one"}),
     ("--host", {"default": _DEFAULT.host, "help": "address to listen on; 0.0.0.0 lets other machines look and press "
                                                   "the buttons, by an address with a token (default: this machine "
@@ -114,7 +114,7 @@ def options_from_arguments(arguments: argparse.Namespace, ros_args: Sequence[str
 def add_render_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``mb-contact render`` to a parser."""
     add = parser.add_argument
-    add("scene_file", metavar="SCENE", help="scene file (YAML) or URDF, or a recording (MCAP, ros2 bag)")
+    add("scene_file", metavar="SCENE", help="scene file (YAML), URDF or SDF, or a recording (MCAP, ros2 bag)")
     add("--film", action="store_true", help="a film (GIF, WebP, animated PNG) in the place of a picture")
     add("--out", metavar="FILE", help="file to write (default: the scene's name, .png or .gif)")
     add("--duration", type=float, metavar="S", help="simulated seconds of the film (5), or until the picture (0)")

@@ -41,6 +41,16 @@ def test_these_launch_files_there_are():
     assert [f.name for f in FILES] == [f"{name}.launch.py" for name in names]
 
 
+def test_sdf_files_are_launched_as_scenes_and_as_robots(tmp_path):
+    model = "<model name='m'><link name='a'/><link name='b'/><joint name='j' type='ball'><parent>a</parent>" \
+        "<child>b</child></joint></model>"
+    (tmp_path / "world.sdf").write_text(f"<sdf version='1.9'><world name='w'>{model}</world></sdf>")
+    (tmp_path / "robot.sdf").write_text(f"<sdf version='1.9'>{model}</sdf>")
+    assert "robot_description" in Path(write_rviz(str(tmp_path / "world.sdf"), "")).read_text()
+    (robot,) = build_world(load_scene(write_scene(str(tmp_path / "robot.sdf"), "free", 1.0))).robot_models
+    assert has_joints(robot.urdf) and robot.link_names == ("a", "b")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_arguments_are_described_and_files_exist(path):
     found = constants(path)

@@ -16,6 +16,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene.other_files import other_kind
 
 FREE, BALL, SLIDE, HINGE = range(4)  #: mjtJoint
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)  #: mjtGeom; above: SDF and what is only drawn
@@ -34,6 +35,9 @@ def load_mujoco(path: str | Path) -> tuple[Any, frozenset[str]]:
     path = Path(path)
     if not path.is_file():
         raise ModelError(f"no MJCF: {path} is not a file")
+    what = other_kind(path, path.read_bytes())
+    if what and "MuJoCo" not in what and not what.startswith("a robot"):
+        raise ModelError(f"{path}: not a model of MuJoCo: it is {what}")
     try:
         import mujoco  # optional, and only an MJCF file needs it
     except ImportError:

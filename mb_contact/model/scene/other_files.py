@@ -28,6 +28,11 @@ _ROOTS = {
     "launch": "a launch file; ros2 launch takes it",
     "package": "a package manifest",
 }
+#: What YAML files of other kinds have in them.
+_YAML = (
+    (rb"^\s+ros__parameters:", "parameters of a node; mb-contact run SCENE --ros-args --params-file {name} takes them"),
+    (rb"^expect:", "expectations; mb-contact test SCENE --expect {name} takes them"),
+)
 _SRDF = "a semantic description; a scene names it with its robot: models: [{{urdf: …, srdf: {name}}}]"
 
 
@@ -45,6 +50,11 @@ def other_kind(path: Path, content: bytes) -> str:
         return _MESH.format(name=name)
     if path.suffix.lower() == ".srdf":
         return _SRDF.format(name=name)
+    for words, what in _YAML:
+        if re.search(words, content, re.MULTILINE):
+            return what.format(name=name)
+    if path.suffix.lower() == ".py":
+        return f"a program; python {name} runs it, or ros2 launch where it is a launch file"
     if root is not None:
         element = root[1].decode()
         return _ROOTS.get(element, f"XML with the root <{element}>").format(name=name)

@@ -9,11 +9,13 @@ The file is read as YAML's node tree, which knows lines; what each key may be is
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from mb_contact.checks import shorten
 from mb_contact.errors import SceneError, one_line
 from mb_contact.keys.declaration import broken_group, declared
 from mb_contact.keys.kinds import Kind, kinds
@@ -26,6 +28,13 @@ from mb_contact.model.scene.rules import check_scene, faults_of_record
 ROBOTS = (".urdf", ".xacro")  #: endings of files that hold a robot
 SDF = (".sdf", ".world")  #: of files of Gazebo's worlds and models
 SCENE_KEYS = kinds(SceneFile)  #: of a scene file, by name
+#: What other programs, and their users, call a key.
+ELSEWHERE = {
+    "dt": ("time_step",), "timestep": ("time_step",), "kp": ("stiffness",), "kd": ("damping",), "kv": ("damping",),
+    "mu": ("friction",), "xyz": ("position",), "pos": ("position",), "quat": ("quat_xyzw",), "orientation": ("rpy",),
+    "rgba": ("color",), "type": ("kind", "shape"), "file": ("mesh", "urdf", "sdf"), "world": ("ground",),
+    "robots": ("models",), "objects": ("primitives",), "floor": ("ground",), "plane": ("ground",),
+}  # fmt: skip
 
 
 def load_scene(path: str | Path, packages: Iterable[str | Path] = ()) -> Scene:
@@ -56,6 +65,9 @@ def load_scene(path: str | Path, packages: Iterable[str | Path] = ()) -> Scene:
     >>> scene.time_step, [primitive.name for primitive in scene.primitives]
     (0.001, ['table', 'box'])
     """
+    if not isinstance(path, (str, PathLike)):
+        wanted = "give the path of a file, or a Scene, as Scene(models=(SceneModel(urdf),))"
+        raise SceneError(f"no scene: got {type(path).__name__}; {wanted}")
     given = tuple(str(Path(folder).expanduser().absolute()) for folder in packages)
     reader, root = open_scene(path, given)
     if reader.path.suffix in SDF:
@@ -79,6 +91,8 @@ def open_scene(path: str | Path, packages: Iterable[str] = ()) -> tuple["Reader"
     """
     try:
         file = find_resource(path, packages)
+        if file.is_dir():
+            raise SceneError(f"no scene: {file} is a folder; name a file in it")
         content = file.read_bytes()
         if file.suffix in ROBOTS:
             text = f"models: [{{urdf: {json.dumps(file.name)}}}]"
@@ -90,10 +104,20 @@ def open_scene(path: str | Path, packages: Iterable[str] = ()) -> tuple["Reader"
             text = content.decode("utf-8")
     except FileNotFoundError as error:
         raise SceneError(f"no scene: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SceneError(f"{path}: cannot be read as a scene: {error}") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SceneError(f"{path}:{line}: cannot be read as a scene: no text in UTF-8; save it as such") from None
+    except OSError as error:
+        raise SceneError(f"{path}: cannot be read as a scene: {error.strerror}") from None
     reader = Reader(file)
     return reader, reader.compose(text)
+
+
+def _words(node):
+    """What a node is."""
+    if isinstance(node, yaml.ScalarNode):
+        return "nothing" if node.tag == "tag:yaml.org,2002:null" else f"'{shorten(node.value)}'"
+    return "a mapping" if isinstance(node, yaml.MappingNode) else "a list"
 
 
 class Reader:
@@ -127,22 +151,22 @@ class Reader:
     def scalar(self, node: yaml.Node, key: str, wanted: str) -> str:
         """The text of a scalar node that is not null."""
         if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
-            kind = {"mapping": "a mapping", "sequence": "a list"}.get(node.id, "nothing")
-            raise self.error(node, key, f"must be {wanted}, got {kind}")
+            raise self.error(node, key, f"must be {wanted}, got {_words(node)}")
         return str(node.value)
 
-    def items(self, node: yaml.Node, key: str) -> Iterator[tuple[int, yaml.Node]]:
+    def items(self, node: yaml.Node, key: str, wanted: str = "a list") -> Iterator[tuple[int, yaml.Node]]:
         """(index, node) of a list."""
         if not isinstance(node, yaml.SequenceNode):
-            raise self.error(node, key, "must be a list")
+            raise self.error(node, key, f"must be {wanted}, got {_words(node)}")
         for i, item in enumerate(node.value):
             self.lines[f"{key}[{i}]"] = item.start_mark.line + 1
             yield i, item
 
-    def entries(self, node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.Node, str]]:
-        """(name, node, key path) of a mapping, each name once."""
+    def entries(self, node: yaml.Node, key: str, keys: Iterable[str] = ()) -> Iterator[tuple[str, yaml.Node, str]]:
+        """(name, node, key path) of a mapping, each name once; ``keys`` are those that it may have, where not all."""
         if not isinstance(node, yaml.MappingNode):
-            raise self.error(node, key, "must be a mapping of keys to values")
+            allowed = f"; allowed keys: {', '.join(keys)}" if keys else ""
+            raise self.error(node, key, f"must be a mapping of keys to values, got {_words(node)}{allowed}")
         for name_node, value in node.value:
             name = self.scalar(name_node, key, "a mapping whose keys are texts")
             place = f"{key}.{name}" if key else name
@@ -156,7 +180,7 @@ class Reader:
     ) -> dict[str, Any]:
         """Values of a mapping with fixed keys."""
         values = {}
-        for name, value, place in self.entries(node, key):
+        for name, value, place in self.entries(node, key, keys):
             if name not in keys:
                 raise self._unknown(value, place, name, keys)
             values[name] = keys[name].read(self, value, place)
@@ -180,6 +204,8 @@ class Reader:
 
     def _unknown(self, node, place, name, keys):
         allowed = f"allowed keys: {', '.join(keys)}"
-        close = get_close_matches(name, keys, n=1)
-        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        meant = [word for word in ELSEWHERE.get(name, ()) if word in keys] or get_close_matches(name, keys, n=1)
+        meant = meant or [f"{other}: {{{name}: ...}}" for other, kind in keys.items() if name in kind.inside()]
+        hint = f" (did you mean '{meant[0]}'?)" if meant else ""
+        hint = " (decimals have a point, no comma)" if name.isdecimal() else hint
         return self.error(node, place, f"unknown key{hint}; {allowed}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from mb_contact.errors import InputError
 from mb_contact.keys.declaration import declared
 from mb_contact.model.scene.records import Scene
 
@@ -42,6 +43,8 @@ def save_scene(
     >>> mb.load_scene(file).time_step
     0.002
     """
+    if not is_dataclass(scene):
+        raise InputError(f"save_scene writes a Scene, got {type(scene).__name__}: save_scene(scene, path)")
     parts = [_commented(line) for line in comments]
     keys = _plain(scene)
     for name, value in keys.items():

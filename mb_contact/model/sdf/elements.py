@@ -44,14 +44,18 @@ class SdfReader(ElementReader):
         Where ``model://`` and ``package://`` addresses are looked for.
     left : dict, optional
         {(file, element, element that it is in): elements}
+    text : str, optional
+        What stands in the file; without it that is read.
+    named : callable, optional
+        Path of what the file names by an address; beside the file or in the packages if left out.
     """
 
-    def __init__(self, path, packages=(), left=None):
+    def __init__(self, path, packages=(), left=None, text=None, named=None):
         super().__init__(str(path))
         self.path, self.packages = Path(path), tuple(packages)
-        self.left = {} if left is None else left
+        self.left, self.named = {} if left is None else left, named
         try:
-            self.sdf = self.root(self.path.read_bytes())
+            self.sdf = self.root(self.path.read_bytes() if text is None else text.strip().encode())
         except OSError as error:
             raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
         self.refuse_if(self.sdf.tag != "sdf", self.sdf, f"the root element is <{self.sdf.tag}>, an SDF has <sdf>")
@@ -137,7 +141,7 @@ class SdfReader(ElementReader):
 
     def find(self, uri):
         """Path of a file or folder that the file names; FileNotFoundError where there is none."""
-        return find_resource(uri, self.packages, self.path.parent)
+        return Path(self.named(uri)) if self.named else find_resource(uri, self.packages, self.path.parent)
 
 
 def warnings_of(left):

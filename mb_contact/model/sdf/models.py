@@ -11,8 +11,6 @@ from lxml import etree
 from mb_contact.errors import ModelError
 from mb_contact.model.sdf.elements import MODEL, WORLD, Frames, SdfReader, scoped
 
-ENDINGS = (".sdf", ".world")  #: of SDF files
-
 
 @dataclass
 class Part:
@@ -210,6 +208,11 @@ def short_names(names):
     for name in names:
         found[name] = next((end for end in _ends(name) if ends[end] == 1), name.replace("::", "_"))
     return found
+
+
+def whole_names(names):
+    """{scoped name: all its parts, joined by an underscore}."""
+    return {name: name.replace("::", "_") for name in names}
 
 
 def unused(wish, taken, more="_"):

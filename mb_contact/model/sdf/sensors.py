@@ -5,7 +5,6 @@
 
 from mb_contact.model.scene.sensors import Image, Scan, Sensor
 from mb_contact.model.sdf.elements import scene_pose
-from mb_contact.model.sdf.models import short_names
 
 #: Kinds of SDF, and of a scene; whether a camera takes colours.
 KINDS = {
@@ -19,7 +18,7 @@ FORMATS = ("R8G8B8", "RGB_INT8", "R_FLOAT32", "FLOAT32")  #: of pictures, of col
 PASSING = ("pose", "topic", "update_rate", "always_on", "visualize", "enable_metrics")
 
 
-def sensors(models, robots, frames, names, step):
+def sensors(models, robots, frames, names, step, named):
     """[(reader, element, Sensor)] of all models; what is not taken is left to the readers' warnings.
 
     models, robots : list of SdfModel, list of Robot
@@ -28,6 +27,8 @@ def sensors(models, robots, frames, names, step):
         Names of links and joints in the scene, by scoped names.
     step : float
         Time step [s]: samples are taken in whole ones.
+    named : callable
+        Names in the scene of a list of scoped names.
     """
     found = {}
     for model, robot in zip(models, robots):
@@ -49,7 +50,7 @@ def sensors(models, robots, frames, names, step):
                     name = f"{on}::{part.reader.name(element)}"
                     part.reader.refuse_if(name in found, element, f"sensor '{name}' is declared twice; rename one")
                     found[name] = part.reader, element, about
-    short = short_names(list(found))
+    short = named(list(found))
     return [(*place, Sensor(name=short[name], **about)) for name, (*place, about) in found.items()]
 
 

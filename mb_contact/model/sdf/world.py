@@ -3,24 +3,27 @@
 
 """An SDF world or model as a Scene: robots, planes, materials, sensors, gravity; and a model as a URDF."""
 
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
-from mb_contact.errors import ModelError, SceneError
-from mb_contact.model.scene.bodies import Heights, Primitive
+from mb_contact.errors import InputError, ModelError, SceneError
+from mb_contact.model.mjcf.elements import numbers
+from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.scene.bodies import Heights, Pose, Primitive
 from mb_contact.model.scene.materials import CollisionFilters, Material, MaterialPair
 from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.robots import ModelMaterials, SceneModel
 from mb_contact.model.sdf.elements import WORLD, SdfReader, scene_pose, warnings_of, with_z
-from mb_contact.model.sdf.models import Collector, short_names, unused
+from mb_contact.model.sdf.models import Collector, short_names, unused, whole_names
 from mb_contact.model.sdf.sensors import sensors
 from mb_contact.model.sdf.shapes import FRICTION, STILL_SHAPES, address, colour_of, shape_of, surface_of
 from mb_contact.model.sdf.urdf import RobotBuilder
 from mb_contact.model.urdf.naming import name_meshes_by_paths, rename, with_prefix
-from mb_contact.model.urdf.xml_reader import ElementReader
+from mb_contact.model.urdf.xml_reader import WARNING, ElementReader
 
 GRAVITY = (0.0, 0.0, -9.8)  #: where a world gives none, as in Gazebo [m/s^2]
 USUAL = (FRICTION, 0.0)  #: friction and restitution of what a file gives none
@@ -31,7 +34,9 @@ GROUND_PLANE = "<sdf version='1.6'><model name='ground_plane'><static>1</static>
     "name='collision'><geometry><plane/></geometry></collision></link></model></sdf>"
 
 
-def load_sdf(path: Path, packages: tuple[str, ...] = ()) -> Scene:
+def load_sdf(
+    path: Path, packages: tuple[str, ...] = (), text: str | None = None, named: Callable[[str], str] | None = None
+) -> Scene:
     """The Scene of an SDF world or model.
 
     Parameters
@@ -39,6 +44,8 @@ def load_sdf(path: Path, packages: tuple[str, ...] = ()) -> Scene:
     path : Path
     packages : sequence of path
         Folders of models and ROS packages, for ``model://`` and ``package://``.
+    text, named : optional
+        What stands in the file, and who finds what it names, as an :class:`SdfReader` takes them.
 
     Returns
     -------
@@ -50,14 +57,59 @@ def load_sdf(path: Path, packages: tuple[str, ...] = ()) -> Scene:
     SceneError
         The file cannot be read, or has what a scene cannot be; the message names file, line and element.
     """
+    return scene_of(lambda: SdfScene(SdfReader(path, packages, text=text, named=named)))
+
+
+def world_in(path: Path) -> str | None:
+    """Name of the world that an SDF file holds; None where it holds none, or cannot be read."""
     try:
-        return SdfScene(SdfReader(path, packages)).scene()
+        world = SdfReader(path).sdf.find("world")
+    except ModelError:
+        return None
+    return None if world is None else str(world.get("name", ""))
+
+
+def scene_of(made: Callable[[], "SdfScene"]) -> Scene:
+    """The Scene of an SdfScene that is made here; SceneError where it cannot be."""
+    try:
+        return made().scene()
     except ModelError as error:
         raise SceneError(str(error)) from None
 
 
-def sdf_as_urdf(path: Path, packages: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
-    """(text of a URDF, what is not taken) of an SDF file of one model; ModelError where it is none."""
+def entity_of(reader: SdfReader, name: str, pose: Pose) -> Scene:
+    """The Scene of a file's one model under another name, with which the names of all that it has begin.
+
+    Parameters
+    ----------
+    reader : SdfReader
+    name : str
+    pose : Pose
+        Of the model's own frame.
+
+    Raises
+    ------
+    SceneError
+        It is no such file, or has what a scene cannot be.
+    """
+
+    def made():
+        models, world = reader.sdf.findall("model"), reader.sdf.find("world")
+        what = f"{len(models)} models" if world is None else "a <world>"
+        reader.refuse_if(world is not None or len(models) != 1, reader.sdf, f"holds {what}, not one <model>")
+        (model,) = models
+        model.set("name", name)
+        for former in model.findall("pose"):
+            model.remove(former)
+        place = [*pose.origin(), *matrix_to_quat(pose.rotation())]
+        etree.SubElement(model, "pose", rotation_format="quat_xyzw").text = numbers(place)
+        return SdfScene(reader, named=whole_names)
+
+    return scene_of(made)
+
+
+def sdf_as_urdf(path: Path, packages: tuple[str, ...] = ()) -> bytes:
+    """URDF of an SDF file of one model, with a ``<warning>`` for all that is not taken; ModelError where it is none."""
     built = SdfScene(SdfReader(path, packages))
     scene = built.scene()
     if len(built.robots) != 1:
@@ -70,7 +122,10 @@ def sdf_as_urdf(path: Path, packages: tuple[str, ...] = ()) -> tuple[str, tuple[
     }  # fmt: skip
     keys = ", ".join(key for key, found in beside.items() if found)
     said = f"{path}: a URDF has no word for what the file holds of {keys}; load_scene({path.name!r}) has it"
-    return robot.urdf, (*scene.doubts, *([said] if keys else []))
+    root = etree.fromstring(robot.urdf)
+    for line in (*scene.doubts, *([said] if keys else [])):
+        etree.SubElement(root, WARNING).text = line
+    return bytes(etree.tostring(root))
 
 
 class SdfScene:
@@ -79,10 +134,12 @@ class SdfScene:
     Parameters
     ----------
     reader : SdfReader
+    named : callable
+        Names in the scene of a list of scoped names.
     """
 
-    def __init__(self, reader):
-        self.reader, self.collector = reader, Collector(reader)
+    def __init__(self, reader, named=short_names):
+        self.reader, self.collector, self.named = reader, Collector(reader), named
         self.models, self.files, self.robots = [], [], []  #: SdfModels, entries of included URDFs, what models become
         self.included = set()  #: files of URDFs
         worlds = reader.sdf.findall("world")
@@ -111,7 +168,7 @@ class SdfScene:
             return
         try:
             found = self.collector.included(reader, include)
-        except ModelError:
+        except (ModelError, InputError):
             if uri != GROUND:
                 raise
             ground = reader.root(GROUND_PLANE.encode()).find("model")  # it is nowhere but in Gazebo
@@ -147,7 +204,7 @@ class SdfScene:
         self.robots = [RobotBuilder(model, frames, called, self.taken).build() for model in self.models]
         surfaces = self._surfaces(names)
         step, gravity = self._physics()
-        seen = sensors(self.models, self.robots, frames, called, step)
+        seen = sensors(self.models, self.robots, frames, called, step, self.named)
         entries, primitives = [], []
         lines = {f"sensors[{i}]": at.sourceline for i, (of, at, _) in enumerate(seen) if of is self.reader}
         for model, robot in zip(self.models, self.robots):
@@ -181,9 +238,9 @@ class SdfScene:
         for model in self.models:
             for name in (*model.links, *(frame for frame in model.frames)):
                 links[name] = name.rpartition("::")[0] if len(model.links) + len(model.frames) == 1 else name
-        short = short_names(list(links.values()))
+        short = self.named(list(links.values()))
         joints = [name for model in self.models for name in model.joints]
-        return {name: short[asked] for name, asked in links.items()}, short_names(joints)
+        return {name: short[asked] for name, asked in links.items()}, self.named(joints)
 
     def _surfaces(self, names):
         """{link: (friction, restitution)} of links that touch something, by the first of their collisions."""

@@ -30,6 +30,7 @@ def compose(
 ) -> str:
     """URDF of a robot with another one, such as a gripper, fixed to one of its links.
 
+    What an SDF file has beyond a URDF goes lost; the text says so, and who loads it is told (``Model.warnings``).
     Names of the gripper's links and joints that the robot has too get a prefix; the others stay as they are.  Mesh
     files are named by their paths, so that the text may stand in any folder.
 
@@ -119,7 +120,7 @@ def _root_of(robot):
 
 def _parsed(source, folders, placed):
     """Root element of a robot's file, whose meshes are named by their paths."""
-    text, name, start, _ = read_urdf(source, folders, None)
+    text, name, start = read_urdf(source, folders, None)
     try:
         root: Any = etree.fromstring(text, etree.XMLParser(resolve_entities=False, remove_comments=True))
     except etree.XMLSyntaxError as error:

@@ -16,6 +16,7 @@ from mb_contact.model.flexible.links import split_flexible
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import FlexibleLink, MeshChoices, SceneModel
+from mb_contact.model.scene.other_files import other_kind
 from mb_contact.model.scene.reader import SDF
 from mb_contact.model.scene.robots import MESH_CHOICES
 from mb_contact.model.urdf.massless import hold_massless
@@ -103,11 +104,10 @@ def load_urdf(
         if value not in choices:
             allowed = " or ".join(f"'{choice}'" for choice in choices)
             raise InputError(f"{option} must be {allowed}, got {value!r}")
-    text, name, start, doubts = read_urdf(source, package_dirs, xacro_args)
+    text, name, start = read_urdf(source, package_dirs, xacro_args)
     if series_springs:
         text = with_series_springs(text, series_springs)
     reader = UrdfReader(name, meshes, package_dirs, start, **chosen)
-    reader.warnings.extend(doubts)
     robot, links, joints = reader.parse(text)
     if massless != "error":
         hold_massless(reader, links, joints)
@@ -135,11 +135,11 @@ def _mesh_choices(given):
 
 
 def read_urdf(source, package_dirs, xacro_args):
-    """Bytes of the URDF, the name that messages call it by, its folder (None for text), what an SDF has beyond it."""
+    """Bytes of the URDF, the name that messages call it by, and its folder (None for text)."""
     if isinstance(source, str) and source.lstrip().startswith("<"):
-        return source.strip().encode(), "<urdf text>", None, ()
+        return source.strip().encode(), "<urdf text>", None
     if hasattr(source, "write_xml_string"):
-        return source.write_xml_string(), "<yourdfpy.URDF>", None, ()
+        return source.write_xml_string(), "<yourdfpy.URDF>", None
     if not isinstance(source, (str, Path)) or not str(source):
         raise InputError(f"load_urdf needs a path, XML text or a yourdfpy.URDF, got {type(source).__name__} {source!r}")
     try:
@@ -149,16 +149,23 @@ def read_urdf(source, package_dirs, xacro_args):
     if xacro_args and path.suffix != ".xacro":
         raise InputError(f"{path}: xacro_args are for files that end in .xacro; leave them out, or expand this one")
     if path.suffix == ".xacro":
-        return _expand_xacro(path, xacro_args, package_dirs).encode(), f"{path} (expanded)", path.parent, ()
+        return _expand_xacro(path, xacro_args, package_dirs).encode(), f"{path} (expanded)", path.parent
     if path.suffix in SDF:
         from mb_contact.model.sdf.world import sdf_as_urdf
 
-        text, doubts = sdf_as_urdf(path, package_dirs)
-        return text.encode(), f"{path} (as URDF)", path.parent, doubts
+        return sdf_as_urdf(path, package_dirs), f"{path} (as URDF)", path.parent
+    if path.is_dir():
+        raise ModelError(f"no URDF: {path} is a folder; name a file in it")
     try:
-        return path.read_bytes(), str(path), path.parent, ()
+        content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
+    what = other_kind(path, content) if path.suffix != ".urdf" or not content.lstrip().startswith(b"<") else ""
+    if path.suffix in (".yaml", ".yml"):
+        what = what or f"YAML, as scenes are; mb-contact check {path.name} takes a scene"
+    if what and not what.startswith("a robot"):
+        raise ModelError(f"{path}: not a robot: it is {what}")
+    return content, str(path), path.parent
 
 
 def _texts(arguments):

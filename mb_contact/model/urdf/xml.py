@@ -16,6 +16,7 @@ from mb_contact.model.shapes.inertia import MASSLESS, RigidInertia, breaks_trian
 from mb_contact.model.urdf.gazebo import warn_of_gazebo
 from mb_contact.model.urdf.geometry import CollisionSpec, GeometryReader
 from mb_contact.model.urdf.mimics import MimicSpec
+from mb_contact.model.urdf.xml_reader import doubts_of
 
 SCALAR = ("revolute", "continuous", "prismatic", "screw")
 ENDLESS = ("continuous", "screw")  #: need no <limit>
@@ -23,6 +24,7 @@ ENDLESS = ("continuous", "screw")  #: need no <limit>
 SEVERAL = ("planar", "spherical", "universal")
 JOINT_TYPES = (*SCALAR, "fixed", "floating", *SEVERAL)
 VERSIONS = ("1", "1.0", "1.1", "1.2")  #: all are read alike: what a later one adds is read in the earlier ones too
+DEGREES = (30.0, 720.0)  #: limits of hinges that may be meant in degrees [rad]
 TOL_DEFINITE = 1e-9  #: principal moments below this part of the largest count as zero: files round their numbers
 GYRATION = 1e-9  #: [m] a moment below mass * GYRATION^2 counts as zero too: no body is that small
 
@@ -85,12 +87,17 @@ class UrdfReader(GeometryReader):
         if version not in (None, *VERSIONS):
             known = ', '.join(VERSIONS)
             self.warn(robot, f"URDF version '{version}' is not known (known: {known}); read as the newest")
+        self.warnings.extend(doubts_of(robot))
         links, joints = {}, {}
         for element in robot.findall("link"):
             self._add(links, element, self._link(element))
         self.tell_deviations()
         for element in robot.findall("joint"):
             self._add(joints, element, self._joint(element))
+        left = next((tag for tag in (str(e.tag) for e in robot.iter()) if "xacro:" in tag or "/xacro}" in tag), None)
+        if left is not None:
+            what = left.rpartition("}")[2].removeprefix("xacro:")
+            self.warn(robot, f"<xacro:{what}> and its like are passed over; let the file's name end in .xacro")
         xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
         self.refuse_if(not links, robot, f"the robot has no <link>; add at least one{xacro}")
         self.apply_frictions(robot, links)
@@ -283,6 +290,10 @@ class UrdfReader(GeometryReader):
                 joint.lower > joint.upper, limit,
                 f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}",
             )
+            largest = max(abs(joint.lower), abs(joint.upper))
+            if joint.kind == "revolute" and DEGREES[0] <= largest <= DEGREES[1]:
+                meant = f"{largest:g} degrees are {np.radians(largest):.4g} rad"
+                self.warn(limit, f"joint '{joint.name}': limits of {largest:g} rad are many turns; {meant}")
         for key in ("effort", "velocity"):
             self._capacity(limit, joint, key)
 

@@ -10,7 +10,14 @@ from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 
+TURN = 2.0 * np.pi + 1e-3  #: an angle beyond may be meant in degrees [rad]
+WARNING = "warning"  #: element of a <robot> that says what it has not of the file that it was made from
 WRITTEN = "written"  #: attribute of elements that were made from another file: that file and the line
+
+
+def doubts_of(robot):
+    """What a ``<robot>`` says that it has not of the file that it was made from."""
+    return [element.text or "" for element in robot.findall(WARNING)]
 
 
 class ElementReader:
@@ -72,6 +79,10 @@ class ElementReader:
         if origin is None:
             return np.eye(3), np.zeros(3)
         p = self.vector(origin, "xyz", 3, np.zeros(3))
+        turn = np.abs(self.vector(origin, "rpy", 3, np.zeros(3))).max()
+        if turn > TURN:
+            meant = f"{turn:g} degrees are {np.radians(turn):.4g} rad"
+            self.warn(origin, f"rpy of {turn:g} rad is more than a turn; {meant}")
         quat = self.vector(origin, "quat_xyzw", 4, ())
         if len(quat) == 0:
             return rpy_to_matrix(self.vector(origin, "rpy", 3, np.zeros(3))), p
@@ -110,7 +121,9 @@ class ElementReader:
         try:
             value = as_number(text)
         except ValueError:
-            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is not a number") from None
+            remedy = "; of xacro: let the file's name end in .xacro" if "${" in text or "$(" in text else ""
+            remedy = "; numbers have a point and blanks between them, no comma" if "," in text else remedy
+            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is not a number{remedy}") from None
         self.refuse_if(
             np.isnan(value) or (finite and np.isinf(value)), element,
             f"<{element.tag} {key}=\"{text}\"> must be finite",

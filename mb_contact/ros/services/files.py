@@ -16,6 +16,7 @@ from mb_contact.model.scene.named_files import with_files
 
 LIBRARY = ("config", "urdf")  #: folders of this package whose files may be taken always
 MOST_LISTED = 1000  #: files of a listing
+SCHEMES = ("file", "package", "model")  #: of addresses that are looked for
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
 _LINKS = ("filename", "uri")  #: attributes of URDF's elements that name files
 ROBOT_KEYS = ("urdf", "srdf")  #: keys of a scene whose files are resources, as a request names them
@@ -54,7 +55,7 @@ class AllowedFiles:
             self.roots.append(folder)
 
     def find(self, address: str, start: Path | None = None, most: int | None = None) -> Path:
-        """The file of an address: a path, ``file://`` or ``package://``; relative ones start from ``start`` or a root.
+        """The file of an address, a path or one of ``SCHEMES``; relative ones start from ``start`` or a root.
 
         Raises
         ------
@@ -62,8 +63,9 @@ class AllowedFiles:
             None of that name in the allowed folders (what lies elsewhere is not told), or it is too large.
         """
         scheme = _SCHEME.match(address)
-        if scheme and scheme[1] not in ("file", "package"):
-            raise NotAllowed(f"'{shorten(address)}': only file:// and package:// addresses and paths are known")
+        if scheme and scheme[1] not in SCHEMES:
+            known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+            raise NotAllowed(f"'{shorten(address)}': only paths and addresses with {known} are known")
         found = next((path for path in self._candidates(address, start) if self.allows(path)), None)
         if found is None:
             folders = ", ".join(map(str, self.roots))
@@ -86,12 +88,19 @@ class AllowedFiles:
 
     def allows(self, path: Path) -> bool:
         """Whether a path without links is a file in one of the folders."""
-        inside = path in self._also or any(path.is_relative_to(root) for root in self.roots)
-        return inside and path.is_file()
+        return path.is_file() and (path in self._also or self._holds(path))
+
+    def _holds(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in self.roots)
 
     def named(self, address: str, start: Path | None = None) -> str:
         """The path of a mesh or another file that a resource names."""
         return str(self.find(address, start, self.most_mesh))
+
+    def named_by_sdf(self, address: str) -> str:
+        """The same of what an SDF names, which may be the folder of a model."""
+        folders = (path for path in self._candidates(address, None) if path.is_dir() and self._holds(path))
+        return str(next(folders, None) or self.named(address))
 
     def read(self, address: str, endings: Sequence[str]) -> tuple[str, Path]:
         """Text and path of a file.
@@ -125,8 +134,8 @@ class AllowedFiles:
 
     def folder(self, address: str) -> Path | None:
         """A folder below the roots; None for anything else."""
-        path = None if _SCHEME.match(address) and not address.startswith(("file", "package")) else _folder(address)
-        return path if path is not None and any(path.is_relative_to(root) for root in self.roots) else None
+        path = None if _SCHEME.match(address) and not address.startswith(SCHEMES) else _folder(address)
+        return path if path is not None and self._holds(path) else None
 
 
 def _real(path):
@@ -148,7 +157,7 @@ def _folder(address):
 def parsed(text: str, error: Callable[[str], Exception]) -> Any:
     """The root element of XML from a request, which has no document type: entities can grow without bounds."""
     if "<!" in text.replace("<!--", ""):
-        raise error("the resource has a document type or entities, which no URDF needs")
+        raise error("the resource has a document type or entities, which no robot needs")
     try:
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as problem:

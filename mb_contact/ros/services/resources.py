@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be spawned: a primitive in the words of a scene file, or a URDF, of an object or of a robot."""
+"""What can be spawned: a primitive in the words of a scene file, or a URDF or SDF, of an object or of a robot."""
 
 import dataclasses
 import re
@@ -12,14 +12,19 @@ from xml.etree import ElementTree
 
 import yaml
 
-from mb_contact.errors import InputError, MbContactError, ModelError
+from mb_contact.errors import InputError, MbContactError, ModelError, SceneError
 from mb_contact.model.scene import Pose, Scene, SceneModel, load_scene
 from mb_contact.model.scene.named_files import beside
+from mb_contact.model.sdf.elements import SdfReader
+from mb_contact.model.sdf.world import entity_of, load_sdf
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.ros.services.common import Refusal, refuse_if
 from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, confined, parsed
 
-ENDINGS = (".urdf", ".yaml", ".yml")
+ENDINGS = (".urdf", ".sdf", ".yaml", ".yml")
+SDF_TEXT = "<sdf text>"  #: what messages call the text of a request
+#: Keys of a scene to which an entity adds entries.
+ADDED = ("models", "primitives", "loop_closures", "sensors", "doubts")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,13 +43,13 @@ class Source:
 
     @property
     def is_xml(self) -> bool:
-        """Whether it is a URDF, as far as one can see."""
+        """Whether it is a URDF or an SDF, as far as one can see."""
         return self.text.lstrip().startswith("<")
 
     @property
     def name(self) -> str:
-        """The name that a URDF gives itself, empty without one."""
-        found = re.search(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)[\"']", self.text[:10_000])
+        """The name that a URDF or an SDF gives itself, empty without one."""
+        found = re.search(r"<(?:robot|model)\b[^>]*?\bname\s*=\s*[\"']([^\"']*)[\"']", self.text[:10_000])
         return found[1] if self.is_xml and found else ""
 
 
@@ -70,8 +75,8 @@ def source_of(uri: str, text: str, files: AllowedFiles, codes: Any, endings: Any
         raise Refusal(codes.UNSUPPORTED_FORMAT, str(error)) from None
 
 
-def object_of(source: Source, name: str, pose: Pose, scene: Scene, codes: Any, files: AllowedFiles) -> Any:
-    """The scene entry of a resource.
+def with_entity(source: Source, name: str, pose: Pose, scene: Scene, codes: Any, files: AllowedFiles) -> Scene:
+    """The scene with what a resource holds, which is one robot or one object.
 
     Parameters
     ----------
@@ -79,28 +84,32 @@ def object_of(source: Source, name: str, pose: Pose, scene: Scene, codes: Any, f
     name : str
     pose : Pose
     scene : Scene
-        Whose materials it may name.
+        Whose materials a primitive may name.
     codes : class
         SpawnEntity's response, for its result codes.
     files : AllowedFiles
         Which files the text of a request may name.
 
-    Returns
-    -------
-    key, entry
-        'models' and a SceneModel, or 'primitives' and a Primitive.
-
     Raises
     ------
     Refusal
     """
-    make = _model if source.is_xml else _primitive
+    make = _of_xml if source.is_xml else _primitive
     try:
-        return make(source, name, pose, scene, codes, files)
+        part = make(source, name, pose, scene, codes, files)
     except NotAllowed as error:
         raise Refusal(codes.MISSING_ASSETS, str(error)) from None
     except RecursionError:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, "the resource is nested too deeply") from None
+    other = [name for name, material in part.materials.items() if scene.materials.get(name, material) != material]
+    refuse_if(other, codes.RESOURCE_PARSE_ERROR, f"the scene has another material '{''.join(other[:1])}'; rename that")
+    never = (*scene.collision_filters.disable, *part.collision_filters.disable)
+    return dataclasses.replace(
+        scene, **{key: (*getattr(scene, key), *getattr(part, key)) for key in ADDED},
+        materials={**scene.materials, **part.materials},
+        pairs=tuple({frozenset(pair.materials): pair for pair in (*part.pairs, *scene.pairs)}.values()),
+        collision_filters=dataclasses.replace(scene.collision_filters, disable=never),
+    )  # fmt: skip
 
 
 def _primitive(source, name, pose, scene, codes, files):
@@ -111,7 +120,7 @@ def _primitive(source, name, pose, scene, codes, files):
         raise Refusal(codes.RESOURCE_PARSE_ERROR, f"the resource is neither XML nor YAML: {error}") from None
     refuse_if(
         not isinstance(words, dict), codes.UNSUPPORTED_FORMAT,
-        "the resource is neither a URDF nor a YAML mapping of a primitive",
+        "the resource is neither a URDF, an SDF nor a YAML mapping of a primitive",
     )
     for key in ("name", "pose"):
         refuse_if(key in words, codes.RESOURCE_PARSE_ERROR, f"leave '{key}' out of the resource: the request has it")
@@ -123,17 +132,21 @@ def _primitive(source, name, pose, scene, codes, files):
     except (MbContactError, yaml.YAMLError, ValueError) as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error).replace("primitives[0].", "")) from None
     primitive = confined(primitive, files) if source.path is None else beside(primitive, source.path)
-    return "primitives", dataclasses.replace(primitive, name=name, pose=pose)
+    return Scene(primitives=(dataclasses.replace(primitive, name=name, pose=pose),))
 
 
-def scene_of_text(text: str) -> Scene:
-    """The scene of a YAML text, which has no file.
+def scene_of_text(text: str, files: AllowedFiles | None = None) -> Scene:
+    """The scene of a text, YAML or SDF, which has no file; ``files`` are those that an SDF may name.
 
     Raises
     ------
     SceneError
         Without the name of a file.
     """
+    if text.lstrip().startswith("<"):
+        parsed(text, SceneError)
+        scene = load_sdf(Path(SDF_TEXT), text=text, named=None if files is None else files.named_by_sdf)
+        return dataclasses.replace(scene, path=None, lines={})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "resource.yaml"
         path.write_text(text, encoding="utf-8", errors="replace")
@@ -143,14 +156,31 @@ def scene_of_text(text: str) -> Scene:
             raise type(error)(re.sub(re.escape(str(path)) + r"(:\d+)?: ", "", str(error))) from None
 
 
-def _model(source, name, pose, _scene, codes, files):
+def _of_xml(source, name, pose, _scene, codes, files):
+    """The part of a scene that is a URDF or an SDF."""
+    root = parsed(source.text, lambda message: Refusal(codes.RESOURCE_PARSE_ERROR, message))
+    if root.tag == "robot":
+        return Scene(models=(_model(root, source, name, pose, codes, files),))
+    refuse_if(root.tag != "sdf", codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF or SDF")
+    named = files.named_by_sdf if source.path is None else None
+    try:
+        part = entity_of(SdfReader(source.path or SDF_TEXT, text=source.text, named=named), name, pose)
+    except MbContactError as error:
+        if isinstance(error, NotAllowed):
+            raise
+        raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from None
+    bodies = len(part.models) + len(part.primitives)
+    message = f"the model becomes {bodies} entities, since planes are some of their own; load it as a world"
+    refuse_if(bodies != 1, codes.RESOURCE_PARSE_ERROR, message)
+    return part
+
+
+def _model(root, source, name, pose, codes, files):
     """The SceneModel of a URDF; links and joints are renamed after the entity, since names are unique in a scene.
 
     A root link called ``world`` stands for the world, as URDFs have it: the robot is welded where it is spawned, and so
     is one whose root has no mass, which nothing could move.
     """
-    root = parsed(source.text, lambda message: Refusal(codes.RESOURCE_PARSE_ERROR, message))
-    refuse_if(root.tag != "robot", codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF")
     base = "weld" if "world" in _links(root) - _children(root) else "free"
     if source.path is None:
         confine(root, files)
@@ -162,7 +192,7 @@ def _model(source, name, pose, _scene, codes, files):
             base, model = "weld", load_urdf(text)
     except ModelError as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from None
-    return "models", SceneModel(model.urdf, name=name, pose=pose, base=base)
+    return SceneModel(model.urdf, name=name, pose=pose, base=base)
 
 
 def _links(root):
@@ -194,11 +224,6 @@ def _renamed(root, name, start):
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def with_entry(scene: Any, key: str, entry: Any) -> Any:
-    """The scene with one more model or primitive."""
-    return dataclasses.replace(scene, **{key: (*getattr(scene, key), entry)})
-
-
 def entries(scene: Any, robots: Any) -> Any:
     """Name to SceneModel of the robots, whose models are ``robots``."""
     return {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
@@ -217,10 +242,14 @@ def without(scene: Any, robots: Any, names: Any) -> Any:
     gone = [model for name, model in zip(entries(scene, robots), robots) if name in names]
     joints = {joint for model in gone for joint in (*model.joint_names, *model.body_joint_names)}
     links = {*names, *(link for model in gone for link in model.link_names)}
+    kept = tuple(pair for pair in scene.collision_filters.disable if links.isdisjoint(pair))
     return dataclasses.replace(
         scene,
         models=tuple(entry for name, entry in entries(scene, robots).items() if name not in names),
         primitives=tuple(entry for entry in scene.primitives if entry.name not in names),
+        collision_filters=dataclasses.replace(scene.collision_filters, disable=kept),
+        operational_frames=tuple(link for link in scene.operational_frames if link not in links),
+        contact_wrench_links=tuple(link for link in scene.contact_wrench_links if link not in links),
         motions=tuple(motion for motion in scene.motions if motion.joint not in joints),
         sensors=tuple(
             sensor for sensor in scene.sensors

@@ -16,7 +16,7 @@ from mb_contact.ros.services.common import (
     refuse_if,
 )
 
-FORMATS = ("urdf", "yaml")
+FORMATS = ("urdf", "sdf", "yaml")
 SIMULATE = f"{PACKAGE}/action/SimulateSteps"
 ACTIVE = 4  #: goals of simulate_steps that may wait for their turn
 
@@ -156,6 +156,7 @@ class SimulationServices(Group):
         answer.features.features = sorted(number for number in features if number not in lacking)
         answer.features.spawn_formats = list(FORMATS) if rebuilds else []
         answer.features.custom_info = (
-            "mb_contact: yaml is a primitive as in a scene file, urdf an object or a robot; worlds are scene files"
+            "mb_contact: yaml is a primitive as in a scene file, urdf and sdf an object or a robot; worlds are scene "
+            "files or SDF"
         )
         return answer

@@ -8,15 +8,17 @@ from typing import Any
 from mb_contact.checks import shorten
 from mb_contact.errors import MbContactError
 from mb_contact.model.scene import Pose
+from mb_contact.model.sdf.world import world_in
 from mb_contact.ros.services.common import Group, Refusal, refuse_if
 from mb_contact.ros.services.files import AllowedFiles
 from mb_contact.ros.services.frames import in_world, pose_of
 from mb_contact.ros.services.patterns import Pattern
-from mb_contact.ros.services.resources import ENDINGS, entries, object_of, source_of, with_entry, without
+from mb_contact.ros.services.resources import entries, source_of, with_entity, without
 
 _NAME = Pattern(r"^[A-Za-z][A-Za-z0-9_./-]*$")
 _LONGEST = 255  #: name [characters]
 MOST_SOURCES = 100  #: further places that one request may name
+ROBOTS = (".urdf", ".sdf")  #: endings of files that are listed
 
 
 class SpawningServices(Group):
@@ -98,9 +100,9 @@ class SpawningServices(Group):
             )
             pose = Pose(tuple(position.tolist()), quat_xyzw=tuple(quaternion.tolist()))
             scene = self._control.simulator.scene
-            key, entry = object_of(source, name, pose, scene, codes, self._files)
+            wanted = with_entity(source, name, pose, scene, codes, self._files)
             try:
-                self._control.replace_simulator(_tried(self._control.simulator.rebuilt(with_entry(scene, key, entry))))
+                self._control.replace_simulator(_tried(self._control.simulator.rebuilt(wanted)))
             except MbContactError as error:
                 raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from None
             self._spawned.append(name)
@@ -146,10 +148,12 @@ class SpawningServices(Group):
             unknown = [shorten(source) for source, folder in named.items() if folder is None]
             folders = [folder for folder in named.values() if folder is not None]
             found = []
-            for path in self._files.listed(ENDINGS[:1], [*self._files.roots, *folders]):
+            for path in self._files.listed(ROBOTS, [*self._files.roots, *folders]):
+                if path.suffix == ".sdf" and world_in(path) is not None:
+                    continue
                 found.append(self._type("Spawnable")())
                 resource = getattr(found[-1], "entity_resource", found[-1])
-                resource.uri, found[-1].description = path.as_uri(), f"{path.stem} (URDF)"
+                resource.uri, found[-1].description = path.as_uri(), f"{path.stem} ({path.suffix[1:].upper()})"
             answer.spawnables = found
             if unknown:
                 answer.result.error_message = f"no sources: {', '.join(unknown)}"

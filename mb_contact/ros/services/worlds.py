@@ -12,13 +12,15 @@ import yaml
 
 from mb_contact.checks import shorten
 from mb_contact.errors import MbContactError
+from mb_contact.model.scene.reader import SDF
+from mb_contact.model.sdf.world import world_in
 from mb_contact.ros.services.common import Group, Refusal, refuse_if, tags_match
 from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confined
 from mb_contact.ros.services.requests import Request
 from mb_contact.ros.services.resources import Source, scene_of_text, source_of
 from mb_contact.ros.services.spawning import MOST_SOURCES
 
-ENDINGS = (".yaml", ".yml")
+ENDINGS = (".yaml", ".yml", *SDF)
 LOADING, UNLOADED = "a world is being loaded", "no world is loaded: call load_world first"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -100,9 +102,11 @@ class WorldServices(Group):
         try:
             if source.path is not None:
                 simulator = simulator_of(source.path)
+            elif source.is_xml:
+                simulator = Simulator(scene_of_text(source.text, self._files))
             else:
                 words = yaml.load(source.text, Loader=_LOADER)
-                message = "the resource is no YAML mapping of a scene"
+                message = "the resource is neither an SDF nor a YAML mapping of a scene"
                 refuse_if(not isinstance(words, dict), codes.UNSUPPORTED_FORMAT, message)
                 simulator = Simulator(confined(scene_of_text(source.text), self._files))
             getattr(simulator, "sensors", None)  # large images have millions of rays
@@ -194,6 +198,9 @@ def heading_of(path: Path) -> Heading | None:
     from mb_contact.model.scene.reader import SCENE_KEYS
     from mb_contact.surfaces.scene_file import is_surface_scene
 
+    if path.suffix in SDF:
+        name = world_in(path)
+        return None if name is None else Heading(f"the SDF world '{name}'")
     try:
         text = path.read_text(encoding="utf-8")
         words = yaml.load(text, Loader=_LOADER)

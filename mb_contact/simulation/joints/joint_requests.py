@@ -12,6 +12,12 @@ from mb_contact.errors import InputError
 _TARGETS = (("gain", "target", "position"), ("rate_gain", "target_rate", "velocity"))
 
 
+def _listed(names):
+    if isinstance(names, str):
+        raise InputError(f"names must be a list of joints, got '{shorten(names)}'; write ['{shorten(names)}']")
+    return list(names)
+
+
 def _rows(world, names):
     """Places of joints among ``world.joint_names``."""
     unknown = [name for name in names if name not in world.joint_names]
@@ -25,7 +31,7 @@ def _rows(world, names):
 def placed(context, names, positions, velocities):
     """q and v of a state whose joints are elsewhere; see ``Simulator.set_joints``."""
     world, q, v = context.world, context.q.copy(), context.v.copy()
-    names = list(names)
+    names = _listed(names)
     rows = _rows(world, names)
     of = world.joint_v[rows]
     led = [] if context.motions is None else context.motions.led()
@@ -53,7 +59,7 @@ def ask_servos(context, names, positions, velocities):
     """Set targets of servos and of driven joints; see ``Simulator.set_targets``."""
     if positions is None and velocities is None:
         return
-    joints, names, new = context.joints, list(names), {}
+    joints, names, new = context.joints, _listed(names), {}
     of = context.world.joint_v[_rows(context.world, names)]
     drives = np.zeros(len(of), bool) if context.motions is None else context.motions.drives[of]
     for (gain, target, kind), values in zip(_TARGETS, (positions, velocities)):

@@ -130,7 +130,7 @@ def test_no_file(tmp_path):
         load_scene(tmp_path / "nowhere.yaml")
     with pytest.raises(SceneError, match="no scene: 'package://mb_contact/.*' not found; looked at"):
         load_scene("package://mb_contact/config/nowhere.yaml")
-    with pytest.raises(SceneError, match="cannot be read as a scene"):
+    with pytest.raises(SceneError, match="no scene: .* is a folder; name a file in it"):
         load_scene(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(SceneError, match="cannot be read as a scene"):

@@ -304,6 +304,19 @@ def test_what_a_urdf_has_no_word_for_is_told(file):
     assert any("of joint_properties; " in said for said in mb.Simulator(mb.load_scene(scene.scene.path)).warnings)
 
 
+def test_what_is_composed_of_an_sdf_tells_what_it_has_lost(file, monkeypatch, capsys):
+    path = file(moving("revolute", "<dynamics><spring_stiffness>3</spring_stiffness></dynamics>"))
+    said = f"{path}: a URDF has no word for what the file holds of joint_properties; load_scene('scene.sdf') has it"
+    once = mb.model.compose(path, prefix_all="left_")
+    hand = mb.model.compose(mb.pendulum(1).urdf(), once, "link_0", prefix="tool_")
+    assert mb.load_urdf(once).warnings == mb.load_urdf(hand).warnings == (said,)
+    monkeypatch.chdir(path.parent)
+    for cell, more in (("a", []), ("b", ["--prefix", "left_"])):
+        assert cli.main(["new", cell, "--robot", "scene.sdf", *more]) == 0
+        assert f"warning: {said.rpartition('/')[2]}" in capsys.readouterr().out
+        assert any(said.rpartition("/")[2] in line for line in mb.Simulator(f"{cell}/scene.yaml").warnings)
+
+
 @pytest.mark.parametrize("pose", ["", "<pose>0 0 0.1 1.2 0 0.3</pose>"])
 def test_wrenches_of_joints_stand_in_the_axes_of_the_child(file, pose):
     """A weight of 2 kg that hangs on a joint; axes of the sensor count where it says so."""

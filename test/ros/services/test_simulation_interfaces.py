@@ -71,7 +71,7 @@ def test_features_and_entities(world):
     kind = message_class("simulation_interfaces/msg/SimulatorFeatures")
     for name in ("SPAWNING", "DELETING", "STEP_SIMULATION_MULTIPLE", "ENTITY_STATE_SETTING", "SIMULATION_RESET"):
         assert getattr(kind, name) in features.features
-    assert kind.WORLD_LOADING in features.features and list(features.spawn_formats) == ["urdf", "yaml"]
+    assert kind.WORLD_LOADING in features.features and list(features.spawn_formats) == ["urdf", "sdf", "yaml"]
     assert simulation.entities() == ["table", "box"]
     assert simulation.entities(filter="^b") == ["box"]
     static = message_class("simulation_interfaces/msg/EntityCategory")(category=5)
@@ -294,11 +294,12 @@ def test_spawned_robots_are_commanded_and_go(world):
     "fields, number, words",
     [
         ({"text": ""}, 104, "both uri and resource_string are empty"),
-        ({"text": "[1, 2]"}, 103, "neither a URDF nor a YAML mapping"),
+        ({"text": "[1, 2]"}, 103, "neither a URDF, an SDF nor a YAML mapping"),
         ({"text": "{shape: box, size: [0.1"}, 106, "YAML"),
         ({"text": "{shape: box, size: [0.1, 0.1, 0.1]}"}, 106, "mass"),
         ({"text": "{shape: bxo, size: [1], mass: 1}"}, 106, "shape"),
-        ({"text": "<sdf/>"}, 103, "no URDF"),
+        ({"text": "<sdf/>"}, 106, "holds 0 models"),
+        ({"text": "<mujoco/>"}, 103, "is no URDF or SDF"),
         ({"text": "<robot"}, 106, "no XML"),
         ({"text": "<robot name='a'><link name='b'/></robot>"}, 106, "inertia"),
         ({"text": BALL, "position": (np.nan, 0.0, 0.0)}, 109, "not finite"),
