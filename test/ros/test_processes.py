@@ -113,7 +113,9 @@ def test_port_already_in_use():
     [
         ({"ROS_DOMAIN_ID": "many"}, "ROS_DOMAIN_ID is 'many'"),
         ({"ROS_DOMAIN_ID": "233"}, "from 0 to 232"),
-        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "GALAXY"}, "LOCALHOST, SUBNET, OFF, SYSTEM_DEFAULT"),
+        pytest.param(
+            {"ROS_AUTOMATIC_DISCOVERY_RANGE": "GALAXY"}, "LOCALHOST, SUBNET, OFF, SYSTEM_DEFAULT", marks=on_dds
+        ),
     ],
 )
 def test_bad_environment(variables, text):
