@@ -96,15 +96,14 @@ def test_a_router_that_dies_and_comes_back():
     port = free_port()
     router = open_router(port)
     with Session(**at_port(port), ZENOH_ROUTER_CHECK_ATTEMPTS="-1") as ros:
-        node = ros.simulator("--joints", "2")
+        ros.simulator("--joints", "2")
         peer = ros.peer()
         peer.listen("joint_states")
         peer.next_messages("joint_states", 2)
         router.close()
         peer.next_messages("joint_states", 20)
         assert peer.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=False).success
-        late = ros.process(*node.popen.args[:2], *node.popen.args[2:], "--name", "late", "--namespace", "second")
-        late.wait_for("ready")
+        ros.simulator("--joints", "2", "--name", "late", "--namespace", "second")
         peer.listen("/second/joint_states")
         router = open_router(port)
         try:
