@@ -24,6 +24,8 @@ import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.ros import QoS, create_node
 
+LISTEN = 0.1  #: longest uninterrupted wait [s]
+
 
 class State(NamedTuple):
     """What a law answers: one state and everything published about it."""
@@ -98,7 +100,7 @@ class TaskNode:
         self.controller = None
         self.done = False
         self.phase = None  #: of the task, None before it begins
-        self.last_heard = None  #: wall clock of the last state
+        self.heard = 0  #: states
         self._told = ""
         self._model = self._seen = self._command = self._efforts = self._start = None
         self._run = self._answered = None
@@ -146,7 +148,7 @@ class TaskNode:
     def _on_report(self, message):
         """Say what a simulator is busy with that sends no states yet: the first run compiles for minutes."""
         for status in message.status:
-            if self.last_heard is None and status.message != self._told:
+            if not self.heard and status.message != self._told:
                 self._told = status.message
                 print(f"controller: waiting: {status.message}", flush=True)
 
@@ -167,7 +169,7 @@ class TaskNode:
 
     def _on_state(self, message):
         """Publish the efforts for a state."""
-        self.last_heard = time.monotonic()
+        self.heard += 1
         stamp, states = self._states.read(message), self._states
         if self.done or (self.controller is None and self._lacks_something()):
             return
@@ -213,6 +215,16 @@ def _pose_in(message, frame):
     return None
 
 
+def listened(node, task, silence):
+    """Spin a node once; returns for how many seconds it has listened since the last state.
+
+    What a law computes, and what it compiles for the first state, is no silence of the simulator.
+    """
+    heard, begun = task.heard, time.monotonic()
+    node.spin_once(LISTEN)
+    return 0.0 if task.heard > heard else silence + min(time.monotonic() - begun, LISTEN)
+
+
 def serve(node, task, wait=None, timeout=60.0):
     """Serve until the task is over.
 
@@ -234,14 +246,12 @@ def serve(node, task, wait=None, timeout=60.0):
     KeyboardInterrupt
         SIGINT or SIGTERM came.
     """
-    begun = time.monotonic()
-    phase = None
+    phase, silence = None, 0.0
     while not task.done:
-        node.spin_once(0.1)
+        silence = listened(node, task, silence)
         if INTERRUPTED.is_set():
             raise KeyboardInterrupt
-        silence = time.monotonic() - (task.last_heard or begun)
-        limit = wait if task.last_heard is None else timeout
+        limit = timeout if task.heard else wait
         if limit is not None and silence > limit:
             raise LiftError(f"no state for {silence:.0f} s: is the simulator running in this domain?")
         if phase != task.phase:

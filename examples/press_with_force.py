@@ -18,10 +18,9 @@ import argparse
 import signal
 import sys
 import threading
-import time
 
 import numpy as np
-from controller_node import States
+from controller_node import States, listened
 from press_controller import FINGERS, PressController, PressError, PressTask
 
 import mb_contact as mb
@@ -37,7 +36,7 @@ class PressNode:
         self._task = task
         self.controller = None
         self.done = False
-        self.last_heard = None  #: wall clock of the last state
+        self.heard = 0  #: states
         self.log = []  #: (time since the start [s], measured normal force [N])
         self._model = self._command = self._start = self._run = self._answered = None
         self._states, self._wrenches, self._measured = States(), {}, set()
@@ -74,7 +73,7 @@ class PressNode:
 
     def _on_state(self, message):
         """Publish the efforts for a state."""
-        self.last_heard = time.monotonic()
+        self.heard += 1
         stamp, states = self._states.read(message), self._states
         if self._model is None or self._run is None or self.done:
             return
@@ -128,13 +127,12 @@ def run(node, task, wait=None, timeout=60.0):
         SIGINT or SIGTERM came.
     """
     press = PressNode(node, task)
-    begun = time.monotonic()
+    silence = 0.0
     while not press.done:
-        node.spin_once(0.1)
+        silence = listened(node, press, silence)
         if INTERRUPTED.is_set():
             raise KeyboardInterrupt
-        silence = time.monotonic() - (press.last_heard or begun)
-        limit = wait if press.last_heard is None else timeout
+        limit = timeout if press.heard else wait
         if limit is not None and silence > limit:
             raise PressError(f"no state for {silence:.0f} s: is the simulator running in this domain?")
     return press

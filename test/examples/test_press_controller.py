@@ -69,7 +69,6 @@ def test_no_wall_is_an_error():
 
 def test_over_dds_in_lockstep():
     """Simulator and controller as two processes: deterministic, and the same force."""
-    pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
     from ros.support import COMPILING, Session
 
     with Session() as ros:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from mb_contact.ros.embedded.messages import message_class
 from mb_contact.ros.embedded.parameters import from_message, to_message
-from ros.support import dds_raw
 
 
 def endpoints(peer, kind):
     """{DDS topic name: endpoint} of the simulator's writers or readers, as any participant sees them."""
     from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription
+
+    from mb_contact.ros.embedded.dds import raw as dds_raw
 
     topic = BuiltinTopicDcpsPublication if kind == "writers" else BuiltinTopicDcpsSubscription
     reader = BuiltinDataReader(peer.node.context.participant, topic)

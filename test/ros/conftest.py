@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
-
-import ros.contract as contract  # noqa: E402
-from mb_contact.ros.qos import QoS  # noqa: E402
-from ros.support import BACKENDS, Session  # noqa: E402
+import ros.contract as contract
+from mb_contact.ros.qos import QoS
+from ros.support import BACKENDS, Session
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

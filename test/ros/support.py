@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Processes and nodes for the tests over real DDS: loopback only, a free ROS domain each, waits on events."""
+"""Processes and nodes for the tests over a real wire: loopback only, a free ROS domain each, waits on events.
+
+The wire is DDS or, where ``MB_CONTACT_ROS_WIRE`` says so and where Cyclone DDS is not installed, Zenoh.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,18 +22,15 @@ from pathlib import Path
 
 import pytest
 
+from mb_contact.ros.backend import create_node
+from mb_contact.ros.embedded.backend import EmbeddedNode
+from mb_contact.ros.embedded.wires import chosen_wire
+from mb_contact.ros.node import SimulatorNode
+from mb_contact.ros.options import NodeOptions
+from mb_contact.ros.qos import QoS
+from mb_contact.testing.processes import own_domain
 from paths import ROOT
-
-pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
-
-from mb_contact.ros.backend import create_node  # noqa: E402
-from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
-from mb_contact.ros.embedded.dds import raw as dds_raw  # noqa: E402
-from mb_contact.ros.node import SimulatorNode  # noqa: E402
-from mb_contact.ros.options import NodeOptions  # noqa: E402
-from mb_contact.ros.qos import QoS  # noqa: E402
-from mb_contact.testing.processes import own_domain  # noqa: E402
-from ros.warm import Copy, can_copy  # noqa: E402
+from ros.warm import Copy, can_copy
 
 HERE = Path(__file__).resolve().parent
 PEER = HERE / "peer"
@@ -45,9 +46,22 @@ COMPILING = 300.0  #: the first run on a machine compiles the kernels [s]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 TRIGGER = "std_srvs/srv/Trigger"
+WIRE = chosen_wire()  #: of all nodes that no test has speak by another
+on_dds = pytest.mark.skipif(WIRE != "dds", reason="of DDS; the wire here is Zenoh")
 SET_BOOL = "std_srvs/srv/SetBool"
 
 _kept = contextlib.ExitStack()
+
+
+def free_port():
+    """A port of this machine that nobody listens at."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
+        return server.getsockname()[1]
+
+
+def at_port(port):
+    """Environment of nodes on Zenoh whose router is at a port of this machine."""
+    return {"MB_CONTACT_ROS_WIRE": "zenoh", "ZENOH_CONFIG_OVERRIDE": f'connect/endpoints=["tcp/localhost:{port}"]'}
 
 
 def free_domain():
@@ -269,7 +283,7 @@ RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 VENDOR = "cyclonedds" if installed_rmw("cyclonedds") else "fastrtps"
 REAL = {"RMW_IMPLEMENTATION": f"rmw_{VENDOR}_cpp", **RANGE}
 HAS_RCLPY = find_spec("rclpy") is not None and find_spec("tf2_msgs") is not None
-_NO_RCLPY = pytest.mark.skipif(not HAS_RCLPY, reason="no rclpy with tf2_msgs here")
+_NO_RCLPY = pytest.mark.skipif(not HAS_RCLPY or WIRE != "dds", reason="no rclpy with tf2_msgs on this wire here")
 BACKENDS = ("embedded", pytest.param("rclpy", marks=_NO_RCLPY))
 SLOW_ON_RCLPY = ("embedded", pytest.param("rclpy", marks=(_NO_RCLPY, pytest.mark.slow)))
 
@@ -281,6 +295,8 @@ class Session:
         self._stack = contextlib.ExitStack()
         self.domain = self._stack.enter_context(own_domain())
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS_", "RMW_"))}
+        if WIRE == "zenoh":
+            self.env |= at_port(free_port())
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self.env |= {"ROS_DOMAIN_ID": str(self.domain), "PYTHONPATH": path, **variables}
         self._open, self._nodes = [], []
@@ -367,11 +383,14 @@ __all__ = [
     "SET_BOOL",
     "TIMEOUT",
     "TRIGGER",
+    "WIRE",
     "Peer",
     "Process",
     "Session",
-    "dds_raw",
+    "at_port",
     "foxglove_folder",
+    "free_port",
     "installed_program",
+    "on_dds",
     "wait_until",
 ]

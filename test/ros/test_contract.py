@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The whole contract of the node over real DDS between processes: the table of contract.py, line by line."""
+"""The whole contract of the node over a real wire between processes: the table of contract.py, line by line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import ros.contract as contract
 from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash, wire_type
 from mb_contact.ros.qos import QoS
 from ros.asking import endpoints, newest, parameters, set_parameters
-from ros.support import LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, wait_until
+from ros.support import LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, on_dds, wait_until
 
 OUT = contract.OUT
 SPEAKING = [topic for topic in OUT if not topic.asked]
@@ -37,8 +37,13 @@ def expected_endpoints(backend):
     return {"writers": writers, "readers": readers}
 
 
+@on_dds  # over Zenoh: test/ros/zenoh
 @pytest.mark.parametrize("kind", ["writers", "readers"])
 def test_the_table_is_all_there_is(cell, backend, kind):
+    from cyclonedds.core import Policy
+
+    from mb_contact.ros.embedded.dds.types import dds_type_name
+
     peer, node = cell
     expected = expected_endpoints(backend)[kind]
     wait_until(lambda: set(expected) <= set(endpoints(peer, kind)), f"{kind} of the table")
@@ -48,13 +53,12 @@ def test_the_table_is_all_there_is(cell, backend, kind):
         expected.pop("ros_discovery_info", None)
     assert set(found) == set(expected)
     for name, type_name in expected.items():
-        from cyclonedds.core import Policy
-
         assert found[name].type_name == wire_type(type_name), name
         user_data = bytes(found[name].qos[Policy.Userdata].data)
         assert f"typehash={type_hash(type_name)};".encode() in user_data, name
 
 
+@on_dds
 @pytest.mark.parametrize("topic", contract.TOPICS, ids=lambda topic: topic.name)
 def test_quality_of_service(cell, backend, topic):
     from cyclonedds.core import Policy
@@ -402,6 +406,7 @@ def test_type_descriptions_hash_to_what_endpoints_announce(cell, backend):
 
 
 # --- decoded by code that we did not write ---------------------------------------------------------
+@on_dds
 def test_an_independent_subscriber_decodes_every_published_type(request, tmp_path):
     folder = foxglove_folder(request.config)
     scene = contract.write_scene(tmp_path)

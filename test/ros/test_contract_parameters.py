@@ -19,7 +19,7 @@ from mb_contact.ros.qos import QoS
 from mb_contact.ros.services.values import place_of
 from paths import ROOT
 from ros.asking import ask, endpoints, get_parameter, newest, parameters, set_parameters
-from ros.support import COMPILING, SET_BOOL, TIMEOUT, Session, wait_until
+from ros.support import COMPILING, SET_BOOL, TIMEOUT, Session, on_dds, wait_until
 
 
 def test_parameters_are_those_of_the_table(cell):
@@ -124,6 +124,7 @@ def test_values_of_the_scene_are_set_by_the_service_and_by_parameters(cell):
 
 
 # --- how it is set up -----------------------------------------------------------------------------------
+@on_dds  # two robots over Zenoh: test/ros/zenoh
 def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):
     """Two simulators of one scene on one machine; the second with the file in config/ and overridden QoS."""
 

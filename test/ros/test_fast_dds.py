@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("cyclonedds")
+
 import mb_contact.ros.embedded.dds.rtps_wire as wire
 import ros.contract as contract
 from mb_contact.ros.embedded.dds.rtps import Participant
@@ -27,14 +29,17 @@ from mb_contact.ros.looks import LOOK_SECONDS
 from paths import ROOT
 from ros.asking import set_parameters
 from ros.fake_simulator import FakeSimulator
-from ros.support import COMPILING, RANGE, SET_BOOL, TIMEOUT, Session, installed_rmw, wait_until
+from ros.support import COMPILING, RANGE, SET_BOOL, TIMEOUT, Session, installed_rmw, on_dds, wait_until
 
 HERE = find_spec("rclpy") and installed_rmw("fastrtps")
 RCLPY = os.environ.get("MB_CONTACT_RCLPY") or (sys.executable if HERE else None)
 PEER = Path(__file__).with_name("plain_rclpy.py")
 SILENT_THERE = ("ros_gz_interfaces", "moveit_msgs", "simulation_interfaces", "tf2_msgs")  #: may be lacking
 
-pytestmark = pytest.mark.skipif(RCLPY is None, reason="no rclpy with rmw_fastrtps here: pip install the extra 'ros'")
+pytestmark = [
+    on_dds,
+    pytest.mark.skipif(RCLPY is None, reason="no rclpy with rmw_fastrtps here: pip install the extra 'ros'"),
+]
 
 
 def rclpy_peer(ros, *arguments, **variables):

@@ -13,11 +13,10 @@ import time
 import pytest
 
 from mb_contact.ros.embedded.backend import EmbeddedNode
-from mb_contact.ros.embedded.dds import services
 from mb_contact.ros.qos import QoS
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
-from ros.support import TIMEOUT, TRIGGER, Session, wait_until
+from ros.support import TIMEOUT, TRIGGER, Session, on_dds, wait_until
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 FIXED_PORT = (
@@ -98,6 +97,7 @@ def test_node_leaves_the_graph_at_once():
         wait_until(lambda: subscription.get_publisher_count() == 0, "farewell", timeout=5.0)  # lease: 10 s
 
 
+@on_dds
 def test_port_already_in_use():
     with Session(CYCLONEDDS_URI=FIXED_PORT) as ros:
         ros.simulator()
@@ -113,7 +113,9 @@ def test_port_already_in_use():
     [
         ({"ROS_DOMAIN_ID": "many"}, "ROS_DOMAIN_ID is 'many'"),
         ({"ROS_DOMAIN_ID": "233"}, "from 0 to 232"),
-        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "GALAXY"}, "LOCALHOST, SUBNET, OFF, SYSTEM_DEFAULT"),
+        pytest.param(
+            {"ROS_AUTOMATIC_DISCOVERY_RANGE": "GALAXY"}, "LOCALHOST, SUBNET, OFF, SYSTEM_DEFAULT", marks=on_dds
+        ),
     ],
 )
 def test_bad_environment(variables, text):
@@ -310,8 +312,11 @@ def test_an_example_that_is_interrupted_ends_cleanly(example, number):
         clean_end(controller)
 
 
+@on_dds
 def test_clients_of_another_vendor_are_told_of(monkeypatch):
     """Their calls cannot be answered; here everybody counts as one whose vendor's number is another."""
+    from mb_contact.ros.embedded.dds import services
+
     with Session() as ros, ros.running(FakeSimulator(1), diagnostics_rate=20.0) as node:
         peer = ros.peer()
         reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
@@ -324,8 +329,11 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
         peer.until(lambda: words not in reports[-1].status[0].message)
 
 
+@on_dds
 def test_requests_of_another_vendor_are_not_taken_for_ones_of_ours(monkeypatch):
     """One that decodes by chance would have things done that nobody asked for."""
+    from mb_contact.ros.embedded.dds import services
+
     looked, own = [], services.Server.is_foreign
 
     def is_foreign(service, *asked):

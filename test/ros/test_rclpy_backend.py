@@ -20,8 +20,9 @@ from paths import ROOT
 
 pytest.importorskip("rclpy", reason="no rclpy here")
 
-from ros.support import RANGE, REAL, SET_BOOL, TIMEOUT, Session, installed_rmw  # noqa: E402
+from ros.support import RANGE, REAL, SET_BOOL, TIMEOUT, Session, installed_rmw, on_dds  # noqa: E402
 
+pytestmark = on_dds
 VENDORS = [vendor for vendor in ("cyclonedds", "fastrtps", "fastrtps_dynamic") if installed_rmw(vendor)]
 LOCKSTEP = [
     ("rclpy", "embedded", "cyclonedds"), ("embedded", "rclpy", "cyclonedds"), ("rclpy", "rclpy", "cyclonedds"),

@@ -59,7 +59,6 @@ def test_a_display_for_each_robot_that_is_described(name):
 
 @pytest.mark.parametrize("name", ["wheel_nuts", "watched_table"])
 def test_every_topic_is_the_nodes_with_a_quality_that_fits(name):
-    pytest.importorskip("cyclonedds")
     from mb_contact.ros.embedded.backend import EmbeddedNode
     from mb_contact.ros.node import SimulatorNode
     from ros.support import Session

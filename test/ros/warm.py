@@ -24,7 +24,8 @@ import pytest
 
 from paths import ROOT
 
-_LATE = ("ROS_", "RMW_", "CYCLONEDDS_", "FASTDDS_", "FASTRTPS_", "ZENOH_")  #: of variables that no import reads
+#: of variables that no import reads
+_LATE = ("ROS_", "RMW_", "CYCLONEDDS_", "FASTDDS_", "FASTRTPS_", "ZENOH_", "MB_CONTACT_ROS_")
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["ros.imported"])

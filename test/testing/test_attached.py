@@ -10,13 +10,11 @@ import sys
 
 import pytest
 
-pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
-
-from mb_contact.errors import InputError  # noqa: E402
-from mb_contact.testing import Expectation, Plan, distance, force, height, joint, message  # noqa: E402
-from mb_contact.testing.attached import AttachedRun, TopicsView  # noqa: E402
-from mb_contact.testing.conditions import Conditions, Event  # noqa: E402
-from mb_contact.testing.processes import domain_environment, own_domain, variables  # noqa: E402
+from mb_contact.errors import InputError
+from mb_contact.testing import Expectation, Plan, distance, force, height, joint, message
+from mb_contact.testing.attached import AttachedRun, TopicsView
+from mb_contact.testing.conditions import Conditions, Event
+from mb_contact.testing.processes import domain_environment, own_domain, variables
 
 pytestmark = pytest.mark.slow
 

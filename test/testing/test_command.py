@@ -12,11 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
-
-from mb_contact.cli import main  # noqa: E402
-from mb_contact.model.resources import child_environment  # noqa: E402
-from paths import ROOT  # noqa: E402
+from mb_contact.cli import main
+from mb_contact.model.resources import child_environment
+from paths import ROOT
 
 pytestmark = pytest.mark.long
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"

@@ -11,12 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
-
-from mb_contact.errors import InputError  # noqa: E402
-from mb_contact.ros.replay import read_recording, replay  # noqa: E402
-from mb_contact.simulation.simulator import Simulator  # noqa: E402
-from mb_contact.testing import (  # noqa: E402
+from mb_contact.errors import InputError
+from mb_contact.ros.replay import read_recording, replay
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.testing import (
     CheckFailed,
     Expectation,
     Plan,
@@ -28,8 +26,8 @@ from mb_contact.testing import (  # noqa: E402
     slip,
     touch,
 )
-from mb_contact.testing.conditions import Conditions, Event, push  # noqa: E402
-from paths import ROOT  # noqa: E402
+from mb_contact.testing.conditions import Conditions, Event, push
+from paths import ROOT
 
 pytestmark = pytest.mark.long
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"

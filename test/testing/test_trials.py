@@ -134,7 +134,6 @@ def test_what_worlds_cannot_do_is_said(tmp_path):
 
 @pytest.mark.slow
 def test_processes_share_trials_and_change_nothing():
-    pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
     jaws = f"{sys.executable} {ROOT / 'test' / 'testing' / 'jaws.py'}"
     plan, told = replace(PLAN, controllers=(jaws,), trials=4, backend="embedded"), []
     alone, shared = run_trials(plan, progress=told.append), run_trials(plan, processes=2)

@@ -13,19 +13,16 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.ros.embedded.backend import EmbeddedNode
+from mb_contact.ros.embedded.messages import message_class, serialize
+from mb_contact.ros.node import SimulatorNode
+from mb_contact.ros.options import NodeOptions
+from mb_contact.ros.qos import LATCHED
+from mb_contact.viewer import topics as topics_module
 from mb_contact.viewer.drawing import scene_drawing
+from mb_contact.viewer.follower import TOPICS, Follower
 from paths import ROOT
-
-pytest.importorskip("cyclonedds")
-
-from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
-from mb_contact.ros.embedded.messages import message_class, serialize  # noqa: E402
-from mb_contact.ros.node import SimulatorNode  # noqa: E402
-from mb_contact.ros.options import NodeOptions  # noqa: E402
-from mb_contact.ros.qos import LATCHED  # noqa: E402
-from mb_contact.viewer import topics as topics_module  # noqa: E402
-from mb_contact.viewer.follower import TOPICS, Follower  # noqa: E402
-from ros.support import Session, wait_until  # noqa: E402
+from ros.support import Session, wait_until
 
 ARMS = ROOT / "config" / "dual_arm_lift.yaml"
 

@@ -13,11 +13,13 @@ import sys
 
 import pytest
 
-pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
+pytest.importorskip("cyclonedds")
 
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.embedded.dds.confinement import attach, only_own, open_sockets
-from ros.support import Session, free_domain, wait_until
+from ros.support import Session, free_domain, on_dds, wait_until
+
+pytestmark = on_dds
 
 _GET_FILTER, _LIFETIME = 26, socket.IP_MULTICAST_TTL
 

@@ -8,10 +8,14 @@ import threading
 
 import pytest
 
+pytest.importorskip("cyclonedds")
+
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.embedded.dds import raw as dds_raw
 from mb_contact.ros.qos import QoS
-from ros.support import TRIGGER, Session, wait_until
+from ros.support import TRIGGER, Session, on_dds, wait_until
+
+pytestmark = on_dds
 
 KIND, ROUNDS = "std_msgs/msg/UInt64", 600
 

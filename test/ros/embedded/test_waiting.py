@@ -8,11 +8,14 @@ import time
 
 import pytest
 
-dds_raw = pytest.importorskip("mb_contact.ros.embedded.dds.raw")
+pytest.importorskip("cyclonedds")
 
-from mb_contact.ros import QoS, create_node  # noqa: E402
-from mb_contact.ros.embedded import waiting  # noqa: E402
-from ros.support import wait_until  # noqa: E402
+from mb_contact.ros import QoS, create_node
+from mb_contact.ros.embedded import waiting
+from mb_contact.ros.embedded.dds import raw as dds_raw
+from ros.support import on_dds, wait_until
+
+pytestmark = on_dds
 
 UINT = "std_msgs/msg/UInt64"
 

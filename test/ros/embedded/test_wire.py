@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_typestore
 
+pytest.importorskip("cyclonedds")
+
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.cdr import Decoder, Template, layout
+from mb_contact.ros.embedded.dds import raw as dds_raw
 from mb_contact.ros.embedded.dds.discovery import domain_configuration
 from mb_contact.ros.embedded.dds.types import idl_struct
 from mb_contact.ros.embedded.domain import domain_id
@@ -29,7 +32,9 @@ from mb_contact.ros.embedded.messages import (
 )
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
-from ros.support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, dds_raw, foxglove_folder
+from ros.support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, on_dds
+
+pytestmark = on_dds
 
 
 # --- encoding -------------------------------------------------------------------------------------

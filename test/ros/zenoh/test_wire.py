@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
-
 import pytest
 
 zenoh = pytest.importorskip("zenoh", reason="no eclipse-zenoh here: pip install eclipse-zenoh")
@@ -22,7 +19,7 @@ from mb_contact.ros.embedded.zenoh.router import attempts, configuration, open_r
 from mb_contact.ros.qos import LATCHED, QoS  # noqa: E402
 from ros.asking import set_parameters  # noqa: E402
 from ros.fake_simulator import FakeSimulator  # noqa: E402
-from ros.support import JOINT_STATE, TRIGGER, Session, wait_until  # noqa: E402
+from ros.support import JOINT_STATE, TRIGGER, Session, at_port, free_port, wait_until  # noqa: E402
 
 STRING = "std_msgs/msg/String"
 KINDS = {"in": keys.SUBSCRIPTION, "out": keys.PUBLISHER}
@@ -90,16 +87,6 @@ def test_a_router_that_is_waited_for_in_vain_is_told():
 
 
 # --- processes ------------------------------------------------------------------------------------
-def free_port():
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
-        return server.getsockname()[1]
-
-
-def at_port(port):
-    """Environment of nodes whose router is at another port of this machine."""
-    return {"MB_CONTACT_ROS_WIRE": "zenoh", "ZENOH_CONFIG_OVERRIDE": f'connect/endpoints=["tcp/localhost:{port}"]'}
-
-
 def text(words):
     return message_class(STRING)(data=words)
 
@@ -109,15 +96,14 @@ def test_a_router_that_dies_and_comes_back():
     port = free_port()
     router = open_router(port)
     with Session(**at_port(port), ZENOH_ROUTER_CHECK_ATTEMPTS="-1") as ros:
-        node = ros.simulator("--joints", "2")
+        ros.simulator("--joints", "2")
         peer = ros.peer()
         peer.listen("joint_states")
         peer.next_messages("joint_states", 2)
         router.close()
         peer.next_messages("joint_states", 20)
         assert peer.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=False).success
-        late = ros.process(*node.popen.args[:2], *node.popen.args[2:], "--name", "late", "--namespace", "second")
-        late.wait_for("ready")
+        ros.simulator("--joints", "2", "--name", "late", "--namespace", "second")
         peer.listen("/second/joint_states")
         router = open_router(port)
         try:
