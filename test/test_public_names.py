@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Public names: where they stand, what a type checker sees of them."""
+"""Public names: where they stand, what a type checker sees of them.
+
+Covers lazy.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions compiled once, found again in other processes, at other places and under other CPUs' names."""
+"""Functions compiled once, found again in other processes, at other places and under other CPUs' names.
+
+Covers compile/place.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of the dynamics against differences of fourth order and against Pinocchio's."""
+"""Derivatives of the dynamics against differences of fourth order and against Pinocchio's.
+
+Covers core/tree/derivatives.py.
+"""
 
 from __future__ import annotations
 

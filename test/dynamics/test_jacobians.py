@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Jacobians, their rates and biases: Pinocchio on the dual arm, dense operators on random forests, differences."""
+"""Jacobians, their rates and biases: Pinocchio on the dual arm, dense operators on random forests, differences.
+
+Covers core/tree/frames.py, dynamics/nodes.py.
+"""
 
 from __future__ import annotations
 

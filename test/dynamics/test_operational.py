@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operational space: compliance, inertia, rank and the consistent inverse."""
+"""Operational space: compliance, inertia, rank and the consistent inverse.
+
+Covers core/tree/operational.py, simulation/operational.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A key that is declared once: its reader, its rules in Python, its schema and its page follow."""
+"""A key that is declared once: its reader, its rules in Python, its schema and its page follow.
+
+Covers keys/declaration.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mimic joints eliminated, q = S q_r, against Pinocchio and dense matrices; gears; both in the simulator."""
+"""Mimic joints eliminated, q = S q_r, against Pinocchio and dense matrices; gears; both in the simulator.
+
+Covers core/constraints/gear.py, dynamics/reduced.py.
+"""
 
 from __future__ import annotations
 

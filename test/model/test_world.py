@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""model/world.py and model/robots.py: robots and objects in one forest, placed, filtered and given friction."""
+"""model/world.py and model/robots.py: robots and objects in one forest, placed, filtered and given friction.
+
+Covers model/robots.py, model/scene/bodies.py, model/scene/robots.py.
+"""
 
 from __future__ import annotations
 

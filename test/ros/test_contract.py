@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The whole contract of the node over real DDS between processes: the table of contract.py, line by line."""
+"""The whole contract of the node over real DDS between processes: the table of contract.py, line by line.
+
+Covers ros/diagnostics.py, ros/embedded/topics.py, ros/outputs/contacts.py, ros/outputs/fields.py,
+ros/outputs/publishing.py, ros/outputs/robot.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node as a process: signals in every phase, bad input, ports in use, namespaces, two nodes."""
+"""The node as a process: signals in every phase, bad input, ports in use, namespaces, two nodes.
+
+Covers ros/embedded/backend.py, ros/embedded/dds/services.py, ros/embedded/services.py, ros/main.py, ros/node.py,
+ros/signals.py.
+"""
 
 from __future__ import annotations
 

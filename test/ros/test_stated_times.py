@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lockstep: what acts from outside does so at a simulated time, whatever the wall clock has done meanwhile."""
+"""Lockstep: what acts from outside does so at a simulated time, whatever the wall clock has done meanwhile.
+
+Covers ros/pushes.py.
+"""
 
 from __future__ import annotations
 

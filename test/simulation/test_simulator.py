@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulator: every step judged from scratch, exact save and restore, input that must be refused."""
+"""The simulator: every step judged from scratch, exact save and restore, input that must be refused.
+
+Covers simulation/readings.py, simulation/results.py.
+"""
 
 from __future__ import annotations
 

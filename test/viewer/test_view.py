@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The web view: what it draws is where the simulator has it, its clock is the simulator's, and a client gets it all."""
+"""The web view: what it draws is where the simulator has it, its clock is the simulator's, and a client gets it all.
+
+Covers viewer/graph.py, viewer/look.py, viewer/player.py, viewer/snapshot.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts with height fields: flat ones against the plane, ridges, grooves and peaks, rough ones against coal."""
+"""Contacts with height fields: flat ones against the plane, ridges, grooves and peaks, rough ones against coal.
+
+Covers core/collision/height_grid.py, core/collision/height_ridges.py.
+"""
 
 from __future__ import annotations
 

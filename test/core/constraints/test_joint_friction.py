@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What acts in joints: Coulomb friction, springs, damping, limits of position, velocity and effort."""
+"""What acts in joints: Coulomb friction, springs, damping, limits of position, velocity and effort.
+
+Covers core/constraints/limit.py.
+"""
 
 from __future__ import annotations
 

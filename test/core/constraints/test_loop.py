@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loop closures: rows, drift, redundancy, contacts beside them, and what a scene file may say of them."""
+"""Loop closures: rows, drift, redundancy, contacts beside them, and what a scene file may say of them.
+
+Covers core/constraints/bilateral.py, model/closures.py, studies/formulations/loops.py.
+"""
 
 from __future__ import annotations
 

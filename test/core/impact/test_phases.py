@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impacts in two phases under each impact law: closed forms, two cones, energy, and what the simulator publishes."""
+"""Impacts in two phases under each impact law: closed forms, two cones, energy, and what the simulator publishes.
+
+Covers core/impact/selection.py, simulation/stepping/impacts.py, simulation/stepping/largest_factor.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whole steps in compiled code: the same bits as the step taken in parts, and nothing else between Python and them."""
+"""Whole steps in compiled code: the same bits as the step taken in parts, and nothing else between Python and them.
+
+Covers core/step/end_gap.py, simulation/stepping/step.py.
+"""
 
 import numpy as np
 import pytest

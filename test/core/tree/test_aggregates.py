@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sweeps with embedded loops and gears against the dense tree with multipliers, over random graphs."""
+"""The sweeps with embedded loops and gears against the dense tree with multipliers, over random graphs.
+
+Covers core/tree/aggregate_compliance.py, core/tree/closures.py, core/tree/hinges.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compliance sweep: Upsilon of each body, Omega of each pair, and what nodes and points make of them."""
+"""The compliance sweep: Upsilon of each body, Omega of each pair, and what nodes and points make of them.
+
+Covers core/tree/path_compliance.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scene files: the shipped ones load, and every malformed one names file, line and key."""
+"""Scene files: the shipped ones load, and every malformed one names file, line and key.
+
+Covers model/scene/couplings.py, model/scene/materials.py, model/scene/other_files.py, model/scene/rules.py.
+"""
 
 from __future__ import annotations
 

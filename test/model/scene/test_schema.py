@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The published schema of scenes is what the readers accept."""
+"""The published schema of scenes is what the readers accept.
+
+Covers model/scene/records.py, surfaces/scene_schema.py.
+"""
 
 from __future__ import annotations
 

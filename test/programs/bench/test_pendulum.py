@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pendulums' bench: how long OS and NMC/OS agree, sizes, tables and pictures; what is refused."""
+"""The pendulums' bench: how long OS and NMC/OS agree, sizes, tables and pictures; what is refused.
+
+Covers programs/bench/pendulum_*.py.
+"""
 
 from __future__ import annotations
 

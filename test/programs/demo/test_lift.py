@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verdict of the demonstration on recorded lifts."""
+"""The verdict of the demonstration on recorded lifts.
+
+Covers programs/demo/plot.py, programs/demo/table.py.
+"""
 
 from __future__ import annotations
 

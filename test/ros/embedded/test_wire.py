@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What goes over the wire: encoding, names, type hashes, discovery; decoded by code that we did not write."""
+"""What goes over the wire: encoding, names, type hashes, discovery; decoded by code that we did not write.
+
+Covers ros/embedded/cdr.py, ros/embedded/dds/context.py, ros/embedded/dds/discovery.py, ros/embedded/dds/graph.py,
+ros/embedded/dds/types.py, ros/embedded/domain.py, ros/embedded/messages.py.
+"""
 
 from __future__ import annotations
 

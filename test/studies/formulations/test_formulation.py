@@ -1,7 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The formulations of J14 against each other and against dense matrices from an independent oracle."""
+"""The formulations of J14 against each other and against dense matrices from an independent oracle.
+
+Covers studies/formulations/bodies.py, studies/formulations/catalogue.py, studies/formulations/hybrid.py,
+studies/formulations/joint_space.py, studies/formulations/mixed.py, studies/formulations/state.py,
+studies/formulations/step_problem.py.
+"""
 
 from __future__ import annotations
 

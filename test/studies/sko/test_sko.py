@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The SKO reference: every lemma of J11 on random models with mixed blocks, and against the compiled kernels."""
+"""The SKO reference: every lemma of J11 on random models with mixed blocks, and against the compiled kernels.
+
+Covers studies/sko/*.py.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,40 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Each file of the package has a test of its name, or one whose docstring names it (test/covers.py)."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import covers
+import pytest
+
+
+def test_each_file_has_its_test():
+    tests = covers.all_tests()
+    missing = [str(file) for file in covers.package_files() if not covers.tests_of(file, tests)]
+    assert not missing, f"a test of this name, or a last line 'Covers FILE.' in a test's docstring: {missing}"
+
+
+def test_what_tests_name_is_there():
+    files, tests = covers.package_files(), covers.all_tests()
+    named = [(test.name, pattern) for test in tests for pattern in covers.covers(test)]
+    assert len(named) > 200
+    assert not [pair for pair in named if not any(covers.fnmatch(file.as_posix(), pair[1]) for file in files)]
+
+
+@pytest.mark.parametrize(
+    ("test", "file", "found"),
+    [
+        ("core/solve/test_newton.py", "core/solve/newton.py", True),
+        ("simulation/test_pads.py", "simulation/sensors/pads.py", True),  # a theme within a room
+        ("surfaces/test_tree.py", "core/tree.py", False),
+        ("core/solve/test_newton.py", "core/newton.py", False),
+        ("test_cli.py", "cli.py", True),
+        ("test_check.py", "programs/check.py", False),  # no higher than its room
+        ("core/solve/test_newton.py", "core/solve/newton_step.py", False),
+    ],
+)
+def test_names_that_go_with_each_other(test, file, found):
+    assert covers.is_of_its_name(PurePath(test), PurePath(file)) is found
