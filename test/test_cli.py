@@ -19,6 +19,8 @@ from mb_contact import cli
 from mb_contact.errors import DynamicsError
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 URDF = str(ROOT / "urdf" / "dual_arm.urdf")
 SCENE = str(ROOT / "config" / "dual_arm_lift.yaml")
 

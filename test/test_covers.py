@@ -10,6 +10,8 @@ from pathlib import PurePath
 import covers
 import pytest
 
+pytestmark = pytest.mark.quick
+
 
 def test_each_file_has_its_test():
     tests = covers.all_tests()
@@ -38,3 +40,10 @@ def test_what_tests_name_is_there():
 )
 def test_names_that_go_with_each_other(test, file, found):
     assert covers.is_of_its_name(PurePath(test), PurePath(file)) is found
+
+
+def test_a_change_asks_for_the_tests_that_cover_it():
+    found = covers.tests_of(PurePath("core/solve/nodes.py"), covers.all_tests())
+    assert [test.name for test in found] == ["test_by_nodes.py"]
+    several = covers.tests_of(PurePath("core/gradients/adjoint.py"), covers.all_tests())
+    assert {test.name for test in several} == {"test_rollout.py", "test_step.py"}  # by name and by pattern

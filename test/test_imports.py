@@ -19,6 +19,8 @@ import pytest
 from mb_contact.core.jit import ROOMS
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}

@@ -20,6 +20,8 @@ import pytest
 
 import mb_contact as mb
 
+pytestmark = pytest.mark.quick
+
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
 ROOMS = (
     "dynamics", "errors", "gradients", "identification", "model", "simulation", "solvers", "studies", "surfaces",

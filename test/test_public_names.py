@@ -19,6 +19,8 @@ import pytest
 
 import mb_contact as mb
 
+pytestmark = pytest.mark.quick
+
 PACKAGE = Path(mb.__file__).parent
 
 

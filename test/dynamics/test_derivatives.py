@@ -18,6 +18,8 @@ from oracles.dense_oracle import advance
 from oracles.pinocchio_peer import Peer, example_robots
 from scenes.trees import GRAVITY, Case
 
+pytestmark = pytest.mark.quick
+
 SHARES = ({"multi": 1.0, "floating": 1.0}, {"multi": 0.6, "floating": 0.5}, {"prismatic": 1.0}, {"floating": 0.0})
 H = 1e-3
 

@@ -16,6 +16,8 @@ from mb_contact.model.rotations import rotation_about
 from oracles.dense_oracle import Frame, advance
 from scenes.trees import CASES, FRAMES, error, forest, mixed
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("seed", range(6))
 def test_jacobian_rate_is_the_derivative_of_the_jacobian(seed):

@@ -15,6 +15,8 @@ import mb_contact as mb
 from mb_contact.dynamics.inverse import COMPILED
 from scenes.trees import FRAMES, RELATED, error, mixed
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("seed", range(4))
 def test_dynamically_consistent_inverse(seed):

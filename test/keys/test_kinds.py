@@ -21,6 +21,8 @@ from mb_contact.model.scene.reader import Reader
 from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.rules import _faults
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass(frozen=True)
 class Pair:

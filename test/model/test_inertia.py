@@ -20,6 +20,8 @@ from mb_contact.types import (
     SHAPE_SPHERE,
 )
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("kind", "size"),

@@ -15,6 +15,8 @@ import mb_contact as mb
 from mb_contact.model.scene import Gear, JointProperties, Scene, SceneModel
 from scenes.loop_cases import bar, hinge
 
+pytestmark = pytest.mark.quick
+
 LIMIT = '<limit effort="100" velocity="5" lower="-3" upper="3"/>'
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")
 

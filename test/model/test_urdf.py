@@ -27,6 +27,8 @@ from oracles.pinocchio_peer import Peer, example_robots
 from paths import ROOT
 from scenes.urdf_text import SOLID, arm, joint, link, robot
 
+pytestmark = pytest.mark.quick
+
 DUAL_ARM = ROOT / "urdf" / "dual_arm.urdf"
 
 #: Robots of example-robot-data with supported joints only: fixed and continuous ones, deep

@@ -43,6 +43,8 @@ from mb_contact.types import (
 )
 from paths import CONFIG
 
+pytestmark = pytest.mark.quick
+
 SOLID = '<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>'
 BALL = '<collision><origin xyz="0 0 0.3"/><geometry><sphere radius="0.1"/></geometry></collision>'
 

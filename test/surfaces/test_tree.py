@@ -26,6 +26,8 @@ from mb_contact.surfaces import (
 from scenes.arm_of_two_hinges import ARM, arm
 from scenes.surface_cases import G, ball, patch_motion, rotation
 
+pytestmark = pytest.mark.quick
+
 
 def ball_on_plate(tmp_path, kind, **values):
     """A ball on the arm's plate, everything moving."""

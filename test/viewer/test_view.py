@@ -30,6 +30,8 @@ from mb_contact.viewer.snapshot import FRAME_SECONDS, Objects, certificate_text,
 from paths import ROOT
 from viewer.serving import NEEDS_VISER, free_port
 
+pytestmark = pytest.mark.quick
+
 ARMS, CAN = ROOT / "config" / "dual_arm_lift.yaml", ROOT / "config" / "falling_can.yaml"
 
 

@@ -28,6 +28,8 @@ from scenes.collision_cases import (
     rotation,
 )
 
+pytestmark = pytest.mark.quick
+
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 LYING = rotation([0, 1, 0], np.pi / 2)
 SHAPES = {

@@ -17,6 +17,8 @@ import mb_contact as mb
 from mb_contact.model.scene import JointProperties, Scene, SceneModel
 from scenes.loop_cases import bar, four_bar, hinge
 
+pytestmark = pytest.mark.quick
+
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")
 WIDE = '<limit effort="1000" velocity="5" lower="-10" upper="10"/>'
 

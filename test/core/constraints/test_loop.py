@@ -25,6 +25,8 @@ from mb_contact.types import CLOSURE_NAMES, CLOSURE_ROWS
 from paths import ROOT
 from scenes.loop_cases import bar, cut_four_bar, four_bar, four_bar_joints, four_bar_motion, hinge
 
+pytestmark = pytest.mark.quick
+
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")
 
 

@@ -32,6 +32,8 @@ from mb_contact.simulation.stepping.impacts import Impacts
 from mb_contact.studies.impact_laws import LAWS
 from mb_contact.types import NOT_FINITE, WORLD
 
+pytestmark = pytest.mark.quick
+
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")
 NO_GRAVITY = (0.0, 0.0, 0.0)
 

@@ -17,6 +17,8 @@ from mb_contact.compile.dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
 from mb_contact.simulation.stepping.step import NOTHING
 
+pytestmark = pytest.mark.quick
+
 INTEGRATORS = ("semi_implicit_euler", "rk4", "midpoint", "adaptive")
 STEPS = 150
 ARM = (

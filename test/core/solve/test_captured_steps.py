@@ -29,6 +29,8 @@ from scipy.optimize import linprog
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from paths import DATA
 
+pytestmark = pytest.mark.quick
+
 FILE = DATA / "contact_steps.npz"
 KINDS = (CONTACT, UNILATERAL, EQUALITY, BOX)
 COULOMB = 0  #: kinds of the file

@@ -15,6 +15,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.scene import Material, Pose, Primitive, Scene, Velocity
 
+pytestmark = pytest.mark.quick
+
 RADIUS, SPEED = 0.1, 2000.0
 EULER, RK4 = {"integrator": "semi_implicit_euler"}, {"integrator": "rk4"}
 

@@ -21,6 +21,8 @@ from oracles.closed_loops import multipliers, rows
 from scenes.loops import ClosedForest
 from scenes.trees import GRAVITY, error
 
+pytestmark = pytest.mark.quick
+
 SEEDS = range(40)
 
 

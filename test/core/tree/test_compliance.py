@@ -21,6 +21,8 @@ from mb_contact.studies import sko
 from mb_contact.types import OK, WORLD
 from scenes.trees import EXAMPLES, FORESTS, TOLERANCE, Case, error, forest, packed
 
+pytestmark = pytest.mark.quick
+
 
 @given(FORESTS)
 @EXAMPLES

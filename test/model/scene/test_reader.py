@@ -20,6 +20,8 @@ from oracles.pinocchio_peer import example_robots
 from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import SCENES
 
+pytestmark = pytest.mark.quick
+
 
 def load(text, tmp_path):
     file = tmp_path / "scene.yaml"

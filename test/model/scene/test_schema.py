@@ -19,6 +19,8 @@ from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import CONFIG, SCENES, SURFACE_SCENES
 from scenes.surface_scene_files import GOOD as GOOD_SURFACES, TREE, WRONG as WRONG_SURFACES, WRONG_TREE
 
+pytestmark = pytest.mark.quick
+
 #: Wrong in a way that no single key shows, or that concerns the text of the file.
 BEYOND = {
     "twice", "both rotations", "no unit quaternion", "size of another shape", "no size", "free without mass",

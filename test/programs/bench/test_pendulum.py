@@ -18,6 +18,8 @@ from mb_contact.programs.bench import pendulum as bench
 from paths import ROOT
 from scenes.pendulums import bent
 
+pytestmark = pytest.mark.quick
+
 
 def test_the_bench_writes_the_scene_files(tmp_path, capsys):
     assert cli.main(["bench", "pendulum", "--scenes", str(tmp_path)]) == 0

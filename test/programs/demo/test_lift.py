@@ -13,6 +13,8 @@ import pytest
 
 from mb_contact.programs.demo.lift import judge
 
+pytestmark = pytest.mark.quick
+
 
 def record(height, force_at_end=0.0, slip=0.0):
     """A made-up record: 10 s in which the box follows ``height(t)``."""

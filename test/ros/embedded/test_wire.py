@@ -34,6 +34,8 @@ from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, s
 from mb_contact.ros.qos import QoS
 from ros.support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, dds_raw, foxglove_folder
 
+pytestmark = pytest.mark.quick
+
 
 # --- encoding -------------------------------------------------------------------------------------
 def samples():

@@ -22,6 +22,8 @@ from oracles.dense_oracle import random_forest, random_state, read_only
 from paths import ROOT
 from scenes.sko_cases import FOUR_BAR, random_blocks, random_digraph, random_model, random_spo
 
+pytestmark = pytest.mark.quick
+
 GRAVITY = np.array([0.3, -1.2, -9.0])
 SEEDS = range(6)
 #: J11's figure 3, five segments: 5 at the base, 3 and 4 on it, 1 and 2 on 4
