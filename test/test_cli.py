@@ -3,7 +3,7 @@
 
 """cli.py, programs/check.py, programs/lcp.py: complete help, one line and exit code 2 for bad input, no traceback.
 
-Covers programs/bench/command.py, programs/check.py, programs/lcp.py, testing/options.py.
+Covers programs/bench/command.py, programs/bench/step.py, programs/check.py, programs/lcp.py, testing/options.py.
 """
 
 from __future__ import annotations

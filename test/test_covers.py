@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-import covers
 import pytest
+
+import covers
 
 pytestmark = pytest.mark.quick
 

@@ -130,8 +130,8 @@ class Process:
 class Peer:
     """A node in the test's own process, spun by a thread; keeps what its subscriptions receive."""
 
-    def __init__(self, name, environment, namespace="", others=()):
-        self.node = EmbeddedNode(name, namespace, environment=environment)
+    def __init__(self, name, environment, namespace="", others=(), make=EmbeddedNode):
+        self.node = make(name, namespace, environment=environment)
         self._others = others
         self.changed = threading.Condition()
         self.received = {}
@@ -348,8 +348,11 @@ class Session:
             return create_node(name, backend)
 
     def peer(self, name="tester", namespace=""):
-        """Return a node of the embedded backend in this process, whatever the others of the session speak by."""
-        peer = Peer(name, self.env, namespace, self._nodes)
+        """Return a node in this process, of the embedded backend wherever the services of a node answer that."""
+        make = EmbeddedNode
+        if self.env.get("RMW_IMPLEMENTATION", "").startswith("rmw_fastrtps"):
+            from ros.rclpy_peer import RclpyPeerNode as make
+        peer = Peer(name, self.env, namespace, self._nodes, make)
         self._open.append(peer)
         return peer
 

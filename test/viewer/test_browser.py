@@ -5,7 +5,7 @@
 
 ``MB_CONTACT_BROWSER`` names a Chromium; with ``MB_CONTACT_SCREENSHOTS`` pictures are kept in that folder.
 
-Covers viewer/command.py, viewer/export.py, viewer/loop.py, viewer/timeline.py.
+Covers viewer/export.py, viewer/loop.py, viewer/timeline.py.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contacts of a flat face agree with one rigid motion: their points share a plane, their offsets fit it.
-
-Covers programs/bench/step.py.
-"""
+"""The contacts of a flat face agree with one rigid motion: their points share a plane, their offsets fit it."""
 
 from dataclasses import replace
 

@@ -3,7 +3,7 @@
 
 """Loop closures: rows, drift, redundancy, contacts beside them, and what a scene file may say of them.
 
-Covers core/constraints/bilateral.py, model/closures.py, studies/formulations/loops.py.
+Covers core/constraints/bilateral.py, model/closures.py.
 """
 
 from __future__ import annotations
