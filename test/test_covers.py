@@ -48,3 +48,10 @@ def test_a_change_asks_for_the_tests_that_cover_it():
     assert [test.name for test in found] == ["test_by_nodes.py"]
     several = covers.tests_of(PurePath("core/gradients/adjoint.py"), covers.all_tests())
     assert {test.name for test in several} == {"test_rollout.py", "test_step.py"}  # by name and by pattern
+
+
+def test_the_command_prints_the_tests_of_what_has_changed(monkeypatch, capsys):
+    changed = [covers.PACKAGE / "core" / "solve" / "nodes.py", covers.TESTS / "test_covers.py", covers.ROOT / "README.md"]
+    monkeypatch.setattr(covers, "changed_files", lambda: changed)
+    covers.main()
+    assert capsys.readouterr().out == "test/core/solve/test_by_nodes.py\ntest/test_covers.py\n"

@@ -79,6 +79,7 @@ RUN = {
     "mb-contact replay": ("test/ros/test_replay.py", '"replay"'),
     "mb-contact run": ("test/ros/test_replay.py", '"run"'),
     "mb-contact test": ("test/testing/test_command.py", '"test"'),
+    "python test/covers.py": ("test/test_covers.py", "covers.main()"),
     "mb-contact view": ("test/viewer/test_command.py", '"view"'),
     "python benchmarks/": ("test/benchmarks/test_programs.py", '"--quick"'),
     "python examples/follow_trajectory.py": ("test/ros/test_ros2_controllers.py", "follow_trajectory"),
