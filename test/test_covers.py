@@ -51,7 +51,7 @@ def test_a_change_asks_for_the_tests_that_cover_it():
 
 
 def test_the_command_prints_the_tests_of_what_has_changed(monkeypatch, capsys):
-    changed = [covers.PACKAGE / "core" / "solve" / "nodes.py", covers.TESTS / "test_covers.py", covers.ROOT / "README.md"]
+    changed = [covers.PACKAGE / "core/solve/nodes.py", covers.TESTS / "test_covers.py", covers.ROOT / "README.md"]
     monkeypatch.setattr(covers, "changed_files", lambda: changed)
     covers.main()
     assert capsys.readouterr().out == "test/core/solve/test_by_nodes.py\ntest/test_covers.py\n"
