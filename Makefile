@@ -20,16 +20,8 @@ unexport PYTHONHOME RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # Without the bytecode of the last run each process would compile all that it imports, and the suite begins hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The short suite: files of every room that find most in their time.
-CHECK := $(addprefix test/, \
-    test_imports.py test_license_headers.py test_packaging.py test_public_names.py test_public_docs.py keys \
-    core solvers dynamics model collision/test_engines.py \
-    simulation/test_simulator.py simulation/test_stored_runs.py simulation/test_interface.py simulation/test_wrenches.py \
-    simulation/test_coulomb_cone.py simulation/test_rebuild.py \
-    surfaces/test_contact.py surfaces/test_surface.py surfaces/test_tree.py \
-    studies/test_impact_laws.py studies/sko studies/drumwright/test_no_slip.py studies/formulations/test_os.py \
-    ros/test_commands.py ros/embedded viewer/test_view.py \
-    test_cli.py programs/demo/test_lift.py programs/bench/test_pendulum.py)
+# The short suite: files with small cases of every room, by their markers, and those that cover what has changed.
+CHECK = $(shell grep -rlE "mark\.(quick|nojit)" test) $(shell $(BIN)/python test/covers.py)
 
 # The files with a test that runs as plain Python too: to collect all of them takes longer than to run those.
 NOJIT = $(shell grep -rl "mark\.nojit" test)
@@ -40,7 +32,7 @@ NOJIT = $(shell grep -rl "mark\.nojit" test)
 help:
 	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
 	@echo "               VIEW=1 shows it in the browser too, BACKEND=rclpy runs it on ROS 2's own rclpy (from PyPI)"
-	@echo "make check     the short suite: at most 2 minutes once kernels are compiled"
+	@echo "make check     the short suite, with the tests of what has changed: at most 2 minutes once kernels are compiled"
 	@echo "make test      set up $(VENV), then run the test suite (ARGS=... goes to pytest, WORKERS=... says how many)"
 	@echo "make test-all  the same with the tests that take long"
 	@echo "make lint      ruff and mypy"
@@ -55,7 +47,7 @@ run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view) $(if $(filter rclpy,$(
 	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view) $(if $(BACKEND),--backend $(BACKEND))
 
 check: $(VENV)/.ready-test
-	$(PYTEST) -m "not slow and not long" $(CHECK) $(ARGS)
+	$(PYTEST) -m "not slow and not long" $(sort $(CHECK)) $(ARGS)
 
 test: $(VENV)/.ready-test
 	$(PYTEST) -m "not slow" $(ARGS)

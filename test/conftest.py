@@ -24,7 +24,7 @@ def pytest_sessionstart(session):
 
 def pytest_collection_modifyitems(items):
     """Processes that find each other over DDS while other tests load the cores: they run once more, printed."""
-    talking = [ROOT / "test" / room for room in ("ros", "demo", "examples")]
+    talking = [ROOT / "test" / room for room in ("ros", "programs/demo", "examples")]
     for item in items:
         if any(room in item.path.parents for room in talking):
             item.add_marker(pytest.mark.flaky(reruns=1))

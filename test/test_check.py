@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``mb-contact check`` refuses what ``run`` and ``view`` refuse, and tells what is odd, as ``sim.warnings`` does."""
+"""``mb-contact check`` refuses what ``run`` and ``view`` refuse, and tells what is odd, as ``sim.warnings`` does.
+
+Covers simulation/warned.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""cli.py, programs/check.py, programs/lcp.py: complete help, one line and exit code 2 for bad input, no traceback."""
+"""cli.py, programs/check.py, programs/lcp.py: complete help, one line and exit code 2 for bad input, no traceback.
+
+Covers programs/bench/command.py, programs/bench/step.py, programs/check.py, programs/lcp.py, testing/options.py.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ import pytest
 from mb_contact import cli
 from mb_contact.errors import DynamicsError
 from paths import ROOT
+
+pytestmark = pytest.mark.quick
 
 URDF = str(ROOT / "urdf" / "dual_arm.urdf")
 SCENE = str(ROOT / "config" / "dual_arm_lift.yaml")

@@ -17,6 +17,7 @@ import sys
 
 import pytest
 
+from each import of_each
 from paths import BENCHMARKS, ROOT
 
 sys.path.insert(0, str(BENCHMARKS))
@@ -65,7 +66,7 @@ def test_the_command_prints_these_figures(command):
     assert not FIGURES["check"](command, COMMANDS[command][0], output)
 
 
-@pytest.mark.parametrize("name", MARKED)
+@of_each(MARKED)
 def test_every_table_has_a_mark(name):
     page = ROOT / "docs" / f"{name}.md"
     lines = page.read_text(encoding="utf-8").splitlines()
@@ -84,7 +85,7 @@ def table_of_figures(lines, i):
     return 2 * sum(VALUE.fullmatch(cell) is not None for cell in cells) >= max(len(cells), 1)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@of_each(PAGES)
 def test_tables_of_figures_have_a_mark_or_a_log(page):
     lines, inside = page.read_text(encoding="utf-8").splitlines(), marked_lines(page)
     for i, line in enumerate(lines):
@@ -93,7 +94,7 @@ def test_tables_of_figures_have_a_mark_or_a_log(page):
             assert "measurements/" in before, f"line {i}: no command is compared with this table, and no log named"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@of_each(PAGES)
 def test_times_stand_in_logs(page):
     lines, inside = page.read_text(encoding="utf-8").splitlines(), marked_lines(page)
     found = [(i + 1, time[0]) for i, line in enumerate(lines) if i not in inside and "measurements/" not in line
@@ -126,7 +127,7 @@ def texts_of(tests):
     return "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@of_each(PAGES)
 def test_bounds_stand_in_the_tests_beside_them(page):
     for line, bound, tests in bounds_beside_tests(page):
         factor, power = bound[1] or bound[3] or "1", (bound[2] or bound[4].translate(DIGITS)).lstrip("0")

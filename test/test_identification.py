@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters found again in simulated motions."""
+"""Parameters found again in simulated motions.
+
+Covers gradients/recordings.py.
+"""
 
 import dataclasses
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imports point one way (docs/design.md, "Rooms and imports"), also those inside functions."""
+"""Imports point one way (docs/design.md, "Rooms and imports"), also those inside functions.
+
+Covers types.py.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ import pytest
 
 from mb_contact.core.jit import ROOMS
 from paths import ROOT
+
+pytestmark = pytest.mark.quick
 
 PACKAGE = ROOT / "mb_contact"
 

@@ -9,6 +9,8 @@ import pytest
 
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 FOLDERS = (".ci", ".github", "benchmarks", "config", "examples", "launch", "mb_contact", "test", "urdf")
 SUFFIXES = {".py", ".urdf", ".xacro", ".srdf", ".xml", ".yaml", ".yml", ".toml", ".cfg", ".cff", ".sh", ".js",
             ".cpp"}

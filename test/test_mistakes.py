@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mistakes in scenes, robots' files, Python, commands and ROS, each with the sentence that tells it."""
+"""Mistakes in scenes, robots' files, Python, commands and ROS, each with the sentence that tells it.
+
+Covers checks.py, errors.py.
+"""
 
 from __future__ import annotations
 

@@ -25,6 +25,8 @@ from mb_contact.collision import coal_library
 from mb_contact.model.resources import find_resource
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 SHARED = ("config", "examples", "launch", "urdf")
 WORD = r"[-a-zA-Z0-9_%+]+"
 EMAIL = rf"{WORD}(\.{WORD})*@{WORD}(\.{WORD})*\.[a-zA-Z]{{2,}}"

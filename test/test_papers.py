@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 import re
 
-import pytest
-
 import mb_contact as mb
+from each import of_each
 from mb_contact.model.scene.presets import PRESETS
 from mb_contact.studies import sko
 from paths import ROOT
@@ -44,12 +43,12 @@ def test_tables_are_found():
     assert all(f"\n## {paper}\n" in TEXT for paper in ("J11", "J14", "J12", "D15", "P00"))
 
 
-@pytest.mark.parametrize("path", PATHS)
+@of_each(PATHS)
 def test_files_exist(path):
     assert place(path).is_file()
 
 
-@pytest.mark.parametrize("cell", [cell for cell in WHERE if "`" in cell])
+@of_each(cell for cell in WHERE if "`" in cell)
 def test_names_stand_in_the_files_beside_them(cell):
     names, known = [], set()
     for text in re.findall(r"`([^`]+)`", cell):
@@ -60,7 +59,7 @@ def test_names_stand_in_the_files_beside_them(cell):
     assert set(names) <= known
 
 
-@pytest.mark.parametrize("name", sorted({t for t in CODE if re.match(r"(mb|sko)\.\w", t)}))
+@of_each(sorted({t for t in CODE if re.match(r"(mb|sko)\.\w", t)}))
 def test_public_names_resolve(name):
     thing = {"mb": mb, "sko": sko}[name.split(".")[0]]
     for part in re.match(r"[\w.]+", name)[0].split(".")[1:]:
@@ -78,7 +77,7 @@ CONTENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("paper", CONTENTS)
+@of_each(CONTENTS)
 def test_every_equation_figure_table_and_algorithm_has_a_row(paper):
     part = TEXT[TEXT.index(f"\n## {paper}\n") :].split("\n## ")[1]
     first = "; ".join(line.split(" | ")[0] for line in part.splitlines() if line.startswith("| "))
@@ -93,7 +92,7 @@ def test_every_equation_figure_table_and_algorithm_has_a_row(paper):
             assert re.search(word.format(rf"(?:[\w.]+, )*{re.escape(number)}\b"), first), f"{word} {number}"
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)]+)\)", TEXT))))
+@of_each(sorted(set(re.findall(r"\]\(([^)]+)\)", TEXT))))
 def test_links_lead_somewhere(link):
     path, _, anchor = link.partition("#")
     file = ROOT / "docs" / path if path else ROOT / "docs" / "papers.md"
@@ -103,7 +102,7 @@ def test_links_lead_somewhere(link):
         assert anchor in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@of_each(PRESETS)
 def test_every_setting_of_a_preset_stands_in_its_table(name):
     rows, current = {}, ""
     for line in TEXT[TEXT.index("## As printed") :].splitlines():

@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from each import of_each
+
+pytestmark = pytest.mark.quick
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
 ROOMS = (
@@ -109,14 +112,14 @@ def section(documentation, title):
     return found.group(1) if found else ""
 
 
-@pytest.mark.parametrize("name, function", FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+@of_each(FUNCTIONS)
 def test_functions_are_annotated_and_documented(name, function):
     lacks = [*missing(function), *(title for title in ("Raises", "Examples") if not has(function, title))]
     lacks = [what for what in lacks if name not in UNFAILING or what != "Raises"]
     assert not lacks, f"{name}: {', '.join(lacks)}"
 
 
-@pytest.mark.parametrize("name, method, owner", METHODS, ids=[name for name, *_ in METHODS])
+@of_each(METHODS)
 def test_methods_are_annotated_and_documented(name, method, owner):
     lacks = list(missing(method))
     call = rf"\.{name.split('.')[-1]}\b"
@@ -129,18 +132,18 @@ def test_methods_are_annotated_and_documented(name, method, owner):
     assert not lacks, f"{name}: {', '.join(lacks)}"
 
 
-@pytest.mark.parametrize("name, function", SKO_FUNCTIONS, ids=[name for name, _ in SKO_FUNCTIONS])
+@of_each(SKO_FUNCTIONS)
 def test_functions_of_sko_models_are_annotated_and_say_what_they_take(name, function):
     assert not list(missing(function)), name
 
 
-@pytest.mark.parametrize("name, cls", SKO_CLASSES, ids=[name for name, _ in SKO_CLASSES])
+@of_each(SKO_CLASSES)
 def test_constructors_of_sko_models_are_annotated(name, cls):
     own = vars(cls).get("__init__")
     assert not inspect.isfunction(own) or not list(missing_arguments(cls, own)), name
 
 
-@pytest.mark.parametrize("name, cls", CLASSES, ids=[name for name, _ in CLASSES])
+@of_each(CLASSES)
 def test_classes_are_documented(name, cls):
     assert has(cls, "Examples"), name
     own = vars(cls).get("__init__")

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Public names: where they stand, what a type checker sees of them."""
+"""Public names: where they stand, what a type checker sees of them.
+
+Covers lazy.py.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from pathlib import Path
 import pytest
 
 import mb_contact as mb
+
+pytestmark = pytest.mark.quick
 
 PACKAGE = Path(mb.__file__).parent
 

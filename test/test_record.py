@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The state is one record: whatever is assigned to it is gone on from bit for bit, in every kind of scene."""
+"""The state is one record: whatever is assigned to it is gone on from bit for bit, in every kind of scene.
+
+Covers core/state.py, simulation/state.py.
+"""
 
 from __future__ import annotations
 

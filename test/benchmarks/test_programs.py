@@ -15,15 +15,31 @@ from pathlib import Path
 
 import pytest
 
+from each import of_each
 from paths import BENCHMARKS, ROOT
 
 NEEDED = 77  # exit code of a program that lacks something of the machine (benchmarks/quick.py)
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BENCHMARKS.glob("*.py"))}
 PROGRAMS = [name for name, text in TEXTS.items() if "\nif __name__ ==" in text]
+LOOKED_AT = {"drops", "heaps", "never_stuck"}  # run so by test_stepping.py, which looks at what they find
+#: of several seconds each, and the test that finds the faults that they would: only `make test-all` runs the program
+LONG = {
+    "abuse": "ros/test_abuse.py",
+    "body_coordinates": "model/test_body_coordinates.py",
+    "distributed": "test_distributed.py",
+    "gradients": "gradients/test_scenes.py",
+    "narrow_phase": "collision/test_coal_compiled.py",
+    "view_frames": "viewer/test_browser.py",
+    "wandering_contacts": "benchmarks/test_wandering_contacts.py",
+}
 STARTED = [n for n in PROGRAMS if any(f'"{n}.py"' in text for other, text in TEXTS.items() if other != n)]
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in STARTED])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in PROGRAMS
+     if name not in {*STARTED, *LOOKED_AT}],
+)  # fmt: skip
 def test_every_program_runs(monkeypatch, capfd, name):
     """In this process, which has loaded the kernels; with the import path that Python gives a program."""
     path = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT / "test"]
@@ -41,7 +57,7 @@ def test_every_program_runs(monkeypatch, capfd, name):
     assert out
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@of_each(PROGRAMS)
 def test_every_program_stands_in_the_readme(name):
     assert f"`{name}.py`" in (BENCHMARKS / "README.md").read_text(encoding="utf-8")
 
@@ -49,3 +65,4 @@ def test_every_program_stands_in_the_readme(name):
 def test_programs_are_found():
     assert {"collisions", "solvers"} <= set(PROGRAMS) and "quick" not in PROGRAMS
     assert set(STARTED) >= {"abuser", "fidelity_peers", "pendulum_engines"}
+    assert set(LONG) <= set(PROGRAMS) and all((ROOT / "test" / path).is_file() for path in LONG.values())

@@ -30,7 +30,7 @@ def rows_of(program, tmp_path, *arguments):
 
 
 def test_a_small_heap_is_timed_by_phase(tmp_path, capsys):
-    *_, whole = rows_of(heaps, tmp_path, "--no-peer")
+    *_, whole = rows_of(heaps, tmp_path)
     assert whole["phase"] == "all" and whole["steps"] > 0 and whole["contacts"] > 0
     assert sum(whole["solvers"].values()) == whole["steps"]
     assert "boxes 4" in capsys.readouterr().out

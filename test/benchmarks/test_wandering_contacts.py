@@ -14,6 +14,8 @@ from paths import ROOT
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import wandering_contacts as wandering  # noqa: E402 (a program, not a package)
 
+SEEDS = [pytest.param(seed, marks=pytest.mark.slow if seed >= 6 else ()) for seed in range(12)]
+
 
 @pytest.mark.parametrize("name", wandering.BODIES)
 @pytest.mark.parametrize("scheme, integrator", [("time_stepping", "semi_implicit_euler"), ("event", "rk4")])
@@ -23,7 +25,7 @@ def test_euler_and_events_never_gain_where_contacts_wander(name, scheme, integra
     assert gain < 2e-7
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "adaptive"])
 def test_random_scenes_never_gain(integrator, seed, tmp_path):
     sim = wandering.falling(seed, tmp_path, integrator=integrator)
@@ -31,7 +33,7 @@ def test_random_scenes_never_gain(integrator, seed, tmp_path):
     assert rise < 1e-6 and pushed < 0.1
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_euler_tells_what_it_gains_in_random_scenes(seed, tmp_path):
     sim = wandering.falling(seed, tmp_path, integrator="semi_implicit_euler")
     last = start = sim.energy()

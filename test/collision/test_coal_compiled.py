@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""coal's narrow phase in machine code beside its Python binding: the same bits, in every step and every world."""
+"""coal's narrow phase in machine code beside its Python binding: the same bits, in every step and every world.
+
+Covers collision/coal_check.py, collision/coal_library.py, collision/coal_settled.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Both collision engines, all ordered pairs of shapes: analytic answers, certificates, the other order."""
+"""Both collision engines, all ordered pairs of shapes: analytic answers, certificates, the other order.
+
+Covers collision/coal_engine.py, collision/fcl_engine.py, collision/sizes.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The collision engines behind one interface: signs, buffers, what is refused."""
+"""The collision engines behind one interface: signs, buffers, what is refused.
+
+Covers collision/buffers.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where Numba lacks a name that is not public, kernels are compiled by Numba alone, with the same results."""
+"""Where Numba lacks a name that is not public, kernels are compiled by Numba alone, with the same results.
+
+Covers compile/private.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions compiled once, found again in other processes, at other places and under other CPUs' names."""
+"""Functions compiled once, found again in other processes, at other places and under other CPUs' names.
+
+Covers compile/place.py.
+"""
 
 from __future__ import annotations
 
@@ -100,13 +103,13 @@ with event.install_listener("numba:compile", compiled):
 starts = sum(record.is_start for _, record in compiled.buffer)
 print(json.dumps([values, COMPILED, starts, total]))
 """
+FIRST = ["doubled", "other", "halved"]
 LARGE = sum((2.0 - k) / (2.0 + k) for k in range(1, 150))
 
 
-@pytest.fixture
-def package(tmp_path):
+def write_package(folder):
     """A package with our cache mechanism and kernels that call each other; returns its folder."""
-    package = tmp_path / "here" / "toy"
+    package = folder / "here" / "toy"
     folders = [package, package / "core", package / "core" / "tree"]
     for folder in folders:
         folder.mkdir(parents=True)
@@ -117,6 +120,26 @@ def package(tmp_path):
     lines = "\n".join(f"    total += (x - {k}.0) / (x + {k}.0)" for k in range(1, 150))
     (package / "core" / "tree" / "kernels.py").write_text(KERNELS.format(lines=lines), encoding="utf-8")
     return package
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Nothing of it is compiled."""
+    return write_package(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory):
+    """(package, what the process found that compiled some of its functions), for all tests here."""
+    package = write_package(tmp_path_factory.mktemp("compiled"))
+    return package, run(package, FIRST)
+
+
+@pytest.fixture
+def compiled_package(first_run, tmp_path):
+    """A copy of that package, with the kernels that were kept."""
+    shutil.copytree(first_run[0].parents[1], tmp_path, dirs_exist_ok=True)
+    return tmp_path / "here" / "toy"
 
 
 def run(package, names, cache="cache", more="0", **variables):
@@ -132,13 +155,13 @@ def run(package, names, cache="cache", more="0", **variables):
 
 
 @pytest.mark.long
-def test_each_function_is_compiled_once_and_loaded_without_compiling(package):
-    values, compiled, *_ = run(package, ["doubled", "other", "halved"])
+def test_each_function_is_compiled_once_and_loaded_without_compiling(first_run, compiled_package):
+    values, compiled, *_ = first_run[1]
     assert values == pytest.approx([3.0 * LARGE + 1.0, LARGE - 1.0, 1.0])
     assert len(compiled) == len(set(compiled))
-    again, compiled, starts, _ = run(package, ["doubled", "other", "halved"])
+    again, compiled, starts, _ = run(compiled_package, FIRST)
     assert again == values and compiled == [] and starts == 0
-    _, compiled, *_ = run(package, ["doubled", "one"])
+    _, compiled, *_ = run(compiled_package, ["doubled", "one"])
     assert compiled == ["core.tree.kernels.one-167.entry"], "a wrapper alone was missing"
 
 
@@ -160,34 +183,34 @@ def test_a_wrapper_alone_takes_tuples(package):
 
 
 @pytest.mark.long
-def test_a_large_function_is_machine_code_in_one_file_only(package):
-    run(package, ["doubled"])
-    sizes = {path.name.split("-")[0]: path.stat().st_size for path in package.parents[1].rglob("*.kernel")}
+def test_a_large_function_is_machine_code_in_one_file_only(compiled_package):
+    files = compiled_package.parents[1].rglob("*.kernel")
+    sizes = {path.name.split("-")[0]: path.stat().st_size for path in files}
     assert sizes["core.tree.kernels.large"] > 1.5 * max(
         size for name, size in sizes.items() if name != "core.tree.kernels.large"
     )
 
 
 @pytest.mark.long
-def test_a_packages_kernels_load_at_another_place_and_under_another_cpus_name(package):
-    run(package, ["doubled"])
-    moved = package.parents[1] / "there" / "toy"
-    shutil.copytree(package, moved)
-    shutil.move(package.parents[1] / "cache", moved / "kernels")
+def test_a_packages_kernels_load_at_another_place_and_under_another_cpus_name(compiled_package):
+    whole = compiled_package.parents[1]
+    moved = whole / "there" / "toy"
+    shutil.copytree(compiled_package, moved)
+    shutil.move(whole / "cache", moved / "kernels")
     for name in ("x86-64", "haswell"):
         values, compiled, starts, _ = run(moved, ["doubled"], cache="empty", NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="")
         assert values == pytest.approx([3.0 * LARGE + 1.0]) and compiled == [] and starts == 0
-    assert not (package.parents[1] / "empty").exists(), "kernels that travel with the package are read only"
+    assert not (whole / "empty").exists(), "kernels that travel with the package are read only"
 
 
 @pytest.mark.long
-def test_what_is_missing_or_damaged_is_compiled_again(package):
-    values = run(package, ["doubled"])[0]
-    (path,) = package.parents[1].rglob("core.tree.kernels.large-*.kernel")
+def test_what_is_missing_or_damaged_is_compiled_again(first_run, compiled_package):
+    values = first_run[1][0][:1]
+    (path,) = compiled_package.parents[1].rglob("core.tree.kernels.large-*.kernel")
     whole = path.read_bytes()
     for damaged in (None, whole[:1000], b""):
         path.unlink() if damaged is None else path.write_bytes(damaged)
-        again, compiled, *_ = run(package, ["doubled"])
+        again, compiled, *_ = run(compiled_package, ["doubled"])
         assert again == values and "core.tree.kernels.large-11" in compiled
         assert len(path.read_bytes()) == len(whole), "and kept again"
 
@@ -201,10 +224,9 @@ def test_an_entry_that_is_asked_for_is_compiled(package):
 
 
 @pytest.mark.long
-def test_another_compiled_function_calls_a_kernel_that_was_loaded(package):
-    run(package, ["doubled"])
+def test_another_compiled_function_calls_a_kernel_that_was_loaded(compiled_package):
     more = "numba.njit(lambda x: kernels.doubled(x))(2.0)"
-    assert run(package, ["doubled"], more=more)[3] == pytest.approx(3.0 * LARGE + 1.0)
+    assert run(compiled_package, ["doubled"], more=more)[3] == pytest.approx(3.0 * LARGE + 1.0)
 
 
 @pytest.mark.long

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inverse kinematics: random reachable poses of robots as they ship, limits, mimic joints, two hands, postures."""
+"""Inverse kinematics: random reachable poses of robots as they ship, limits, mimic joints, two hands, postures.
+
+Covers core/tree/inverse_kinematics.py, dynamics/inverse.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Control laws: what each promises, on robots as they ship."""
+"""Control laws: what each promises, on robots as they ship.
+
+Covers control/poses.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Workspaces from their declarations: sizes by name, factor and sum; fields that are given; what is no size."""
+"""Workspaces from their declarations: sizes by name, factor and sum; fields that are given; what is no size.
+
+Covers compile/handles.py, core/workspace.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Momentum, its matrix and rate, and the centre of mass, by differences and by a body that turns as one."""
+"""Momentum, its matrix and rate, and the centre of mass, by differences and by a body that turns as one.
+
+Covers core/tree/momentum.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operational space of closed chains, against independent coordinates and against pushes of the simulator."""
+"""Operational space of closed chains, against independent coordinates and against pushes of the simulator.
+
+Covers core/constraints/response.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of the dynamics against differences of fourth order and against Pinocchio's."""
+"""Derivatives of the dynamics against differences of fourth order and against Pinocchio's.
+
+Covers core/tree/derivatives.py.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE
 from oracles.dense_oracle import advance
 from oracles.pinocchio_peer import Peer, example_robots
 from scenes.trees import GRAVITY, Case
+
+pytestmark = pytest.mark.quick
 
 SHARES = ({"multi": 1.0, "floating": 1.0}, {"multi": 0.6, "floating": 0.5}, {"prismatic": 1.0}, {"floating": 0.0})
 H = 1e-3

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Jacobians, their rates and biases: Pinocchio on the dual arm, dense operators on random forests, differences."""
+"""Jacobians, their rates and biases: Pinocchio on the dual arm, dense operators on random forests, differences.
+
+Covers core/tree/frames.py, dynamics/nodes.py.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import mb_contact as mb
 from mb_contact.model.rotations import rotation_about
 from oracles.dense_oracle import Frame, advance
 from scenes.trees import CASES, FRAMES, error, forest, mixed
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize("seed", range(6))

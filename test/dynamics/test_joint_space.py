@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mass matrix, inverse and forward dynamics: Pinocchio on the dual arm, dense and SKO operators on random forests."""
+"""Mass matrix, inverse and forward dynamics: Pinocchio on the dual arm, dense and SKO operators on random forests.
+
+Covers core/tree/evaluate.py, core/tree/inverse_dynamics.py.
+"""
 
 from __future__ import annotations
 

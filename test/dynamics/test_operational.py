@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operational space: compliance, inertia, rank and the consistent inverse."""
+"""Operational space: compliance, inertia, rank and the consistent inverse.
+
+Covers core/tree/operational.py, simulation/operational.py.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.dynamics.inverse import COMPILED
 from scenes.trees import FRAMES, RELATED, error, mixed
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize("seed", range(4))

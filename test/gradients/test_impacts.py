@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of steps with impacts: beside differences of the step, and of bounces by closed forms."""
+"""Derivatives of steps with impacts: beside differences of the step, and of bounces by closed forms.
+
+Covers gradients/tape.py.
+"""
 
 import numpy as np
 import pytest

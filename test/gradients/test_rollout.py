@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The adjoint of rollouts: closed forms, central differences, and the same bits as the steps taken one by one."""
+"""The adjoint of rollouts: closed forms, central differences, and the same bits as the steps taken one by one.
+
+Covers core/gradients/adjoint.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of steps: beside central differences of the step itself, and closed forms."""
+"""Derivatives of steps: beside central differences of the step itself, and closed forms.
+
+Covers core/gradients/*.py, gradients/cores.py, gradients/kinks.py, gradients/motion.py, simulation/differentiation.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trajectories and their cotangents, alone and through JAX and PyTorch where these are installed."""
+"""Trajectories and their cotangents, alone and through JAX and PyTorch where these are installed.
+
+Covers gradients/jax_rollout.py, gradients/torch_rollout.py, gradients/trajectory.py.
+"""
 
 import numpy as np
 import pytest

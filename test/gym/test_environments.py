@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Environments follow Gymnasium's rules, and many in one give what single ones give."""
+"""Environments follow Gymnasium's rules, and many in one give what single ones give.
+
+Covers gym/images.py, gym/tasks.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Environments of scenes of one's own: actions do what they say, observations are what their names say."""
+"""Environments of scenes of one's own: actions do what they say, observations are what their names say.
+
+Covers gym/actions.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A key that is declared once: its reader, its rules in Python, its schema and its page follow."""
+"""A key that is declared once: its reader, its rules in Python, its schema and its page follow.
+
+Covers keys/declaration.py.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from mb_contact.keys.page import page
 from mb_contact.model.scene.reader import Reader
 from mb_contact.model.scene.records import Scene
 from mb_contact.model.scene.rules import _faults
+
+pytestmark = pytest.mark.quick
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot with another one at a link has the bodies of both, where they belong, with names of their own."""
+"""A robot with another one at a link has the bodies of both, where they belong, with names of their own.
+
+Covers model/urdf/naming.py.
+"""
 
 from __future__ import annotations
 

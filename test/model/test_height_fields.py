@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Height fields in scenes: where their heights come from, and what is refused."""
+"""Height fields in scenes: where their heights come from, and what is refused.
+
+Covers model/shapes/heights.py.
+"""
 
 from __future__ import annotations
 

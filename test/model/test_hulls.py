@@ -15,6 +15,8 @@ from mb_contact.model.shapes.inertia import solid, solid_polyhedra
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_ELLIPSOID
 from scenes.hull_cases import CUBE, is_sound
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inertias of solids, and of bodies welded together."""
+"""Inertias of solids, and of bodies welded together.
+
+Covers model/shapes/primitives.py.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from mb_contact.types import (
     SHAPE_CYLINDER,
     SHAPE_SPHERE,
 )
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize(

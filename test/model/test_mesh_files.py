@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh files as they occur in the wild, and the addresses that name them."""
+"""Mesh files as they occur in the wild, and the addresses that name them.
+
+Covers model/resources.py.
+"""
 
 import json
 import re

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh files become convex hulls: formats, scales, faces, what is left out, what is kept on disk."""
+"""Mesh files become convex hulls: formats, scales, faces, what is left out, what is kept on disk.
+
+Covers model/urdf/geometry.py.
+"""
 
 from __future__ import annotations
 

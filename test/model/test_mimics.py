@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mimic joints eliminated, q = S q_r, against Pinocchio and dense matrices; gears; both in the simulator."""
+"""Mimic joints eliminated, q = S q_r, against Pinocchio and dense matrices; gears; both in the simulator.
+
+Covers core/constraints/gear.py, dynamics/reduced.py.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.scene import Gear, JointProperties, Scene, SceneModel
 from scenes.loop_cases import bar, hinge
+
+pytestmark = pytest.mark.quick
 
 LIMIT = '<limit effort="100" velocity="5" lower="-3" upper="3"/>'
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")

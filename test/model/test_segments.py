@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Segments and the pattern of the mass matrix: the same as the SKO operators say."""
+"""Segments and the pattern of the mass matrix: the same as the SKO operators say.
+
+Covers studies/sko/digraph.py, studies/sko/pattern.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Triangles of shapes are closed, face outward and hold the shape's volume; visuals lie in their links' frames."""
+"""Triangles of shapes are closed, face outward and hold the shape's volume; visuals lie in their links' frames.
+
+Covers model/shapes/visuals.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a triangle mesh knows of itself, and what hulls and pieces say that they deviate from it."""
+"""What a triangle mesh knows of itself, and what hulls and pieces say that they deviate from it.
+
+Covers model/shapes/deviations.py.
+"""
 
 import numpy as np
 import pytest

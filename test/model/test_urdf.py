@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The URDF reader: Pinocchio reads the same robots the same way; what is read of links and joints."""
+"""The URDF reader: Pinocchio reads the same robots the same way; what is read of links and joints.
+
+Covers model/model.py, model/urdf/massless.py, model/urdf/reader.py, model/urdf/tree.py, model/urdf/xml.py.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ from mb_contact.types import (
 from oracles.pinocchio_peer import Peer, example_robots
 from paths import ROOT
 from scenes.urdf_text import SOLID, arm, joint, link, robot
+
+pytestmark = pytest.mark.quick
 
 DUAL_ARM = ROOT / "urdf" / "dual_arm.urdf"
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of robots: wrong ones say where and why; xacro, packages, robots that other libraries have loaded."""
+"""Files of robots: wrong ones say where and why; xacro, packages, robots that other libraries have loaded.
+
+Covers model/urdf/xml_reader.py.
+"""
 
 from __future__ import annotations
 

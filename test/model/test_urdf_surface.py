@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a URDF says about surfaces: friction tags, and names that are misspelled."""
+"""What a URDF says about surfaces: friction tags, and names that are misspelled.
+
+Covers model/urdf/gazebo.py.
+"""
 
 from __future__ import annotations
 

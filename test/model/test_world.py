@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""model/world.py and model/robots.py: robots and objects in one forest, placed, filtered and given friction."""
+"""model/world.py and model/robots.py: robots and objects in one forest, placed, filtered and given friction.
+
+Covers model/robots.py, model/scene/bodies.py, model/scene/robots.py.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,8 @@ from mb_contact.types import (
     WORLD,
 )
 from paths import CONFIG
+
+pytestmark = pytest.mark.quick
 
 SOLID = '<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>'
 BALL = '<collision><origin xyz="0 0 0.3"/><geometry><sphere radius="0.1"/></geometry></collision>'

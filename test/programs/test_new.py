@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``mb-contact new`` writes scenes that run at once: robots stand still, nothing overlaps, objects lie."""
+"""``mb-contact new`` writes scenes that run at once: robots stand still, nothing overlaps, objects lie.
+
+Covers programs/new_options.py.
+"""
 
 from __future__ import annotations
 

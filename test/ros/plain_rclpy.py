@@ -147,10 +147,13 @@ def simulate(node):
     from simulation_interfaces.srv import StepSimulation
 
     answer = yield from ask(node, StepSimulation, "step_simulation", steps=3)
-    told, steps = [], ActionClient(node, SimulateSteps, "simulate_steps")
+    heard, told, steps = [], [], ActionClient(node, SimulateSteps, "simulate_steps")
     while not steps.server_is_ready():
         yield
-    goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=7), lambda message: told.append(message)))
+    while not heard:  # DDS may still have to tell the server of who listens to its feedback
+        goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=1), heard.append))
+        yield from done(goal.get_result_async())
+    goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=7), told.append))
     seven = yield from done(goal.get_result_async())
     while len(told) < 7:
         yield

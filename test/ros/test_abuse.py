@@ -4,6 +4,8 @@
 """Hostile messages at full rate, a controller that is killed, two that fight, clocks that jump: the node stands.
 
 benchmarks/abuse.py does the same with 100,000 messages of every kind while two arms hold a box.
+
+Covers ros/memory.py.
 """
 
 from __future__ import annotations

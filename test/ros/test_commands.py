@@ -26,6 +26,8 @@ from mb_contact.ros.replay import read_recording, replay
 from ros.fake_simulator import FakeSimulator
 from ros.support import SET_BOOL, Session, wait_until
 
+pytestmark = pytest.mark.quick
+
 NAMES = ("a", "b", "c")
 BAD = {
     "unknown joint": (["joint_0", "elbow"], [5.0, 5.0]),

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The whole contract of the node over a real wire between processes: the table of contract.py, line by line."""
+"""The whole contract of the node over a real wire between processes: the table of contract.py, line by line.
+
+Covers ros/diagnostics.py, ros/embedded/topics.py, ros/outputs/contacts.py, ros/outputs/fields.py,
+ros/outputs/publishing.py, ros/outputs/robot.py.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,6 @@ def expected_endpoints(backend):
 def test_the_table_is_all_there_is(cell, backend, kind):
     from cyclonedds.core import Policy
 
-    from mb_contact.ros.embedded.dds.types import dds_type_name
 
     peer, node = cell
     expected = expected_endpoints(backend)[kind]

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands, runs, resets and frames of the contract, row by row of contract.py, over DDS and on both backends."""
+"""Commands, runs, resets and frames of the contract, row by row of contract.py, over DDS and on both backends.
+
+Covers ros/inputs.py, ros/qos.py.
+"""
 
 from __future__ import annotations
 

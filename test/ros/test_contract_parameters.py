@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contract's parameters over real DDS, how a node is set up by them, and clocks that follow /clock."""
+"""The contract's parameters over real DDS, how a node is set up by them, and clocks that follow /clock.
+
+Covers ros/embedded/introspection.py, ros/embedded/parts.py, ros/names.py, ros/services/values.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contract's services over real DDS: each answers, and the features that are advertised are those that work."""
+"""The contract's services over real DDS: each answers, and the features that are advertised are those that work.
+
+Covers ros/services/sensors.py, ros/services/standard.py.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@
 
 rclpy comes from the wheels of this environment (``pip install ros-rclpy ros-common-interfaces ros-rmw-fastrtps-cpp``),
 from a sourced ROS 2, or from the environment of the interpreter that MB_CONTACT_RCLPY names, of another distribution.
+
+Covers ros/embedded/dds/rtps.py, ros/embedded/dds/rtps_streams.py, ros/embedded/dds/rtps_wire.py, ros/looks.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Launch files and what rviz shows: consistent with the node everywhere, loaded where a ROS 2 is sourced."""
+"""Launch files and what rviz shows: consistent with the node everywhere, loaded where a ROS 2 is sourced.
+
+Covers ros/launch_arguments.py, testing/launching.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lockstep between two processes over DDS: nothing lost, a killed controller, a reset under load."""
+"""Lockstep between two processes over DDS: nothing lost, a killed controller, a reset under load.
+
+Covers ros/answers.py.
+"""
 
 from __future__ import annotations
 

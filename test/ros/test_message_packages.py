@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Message packages that no wheel brings, as rosidl's wheels make them; a node where they, or rosbags, are missing."""
+"""Message packages that no wheel brings, as rosidl's wheels make them; a node where they, or rosbags, are missing.
+
+Covers ros/embedded/definitions.py, ros/embedded/planning_definitions.py, ros/embedded/simulation_definitions.py.
+"""
 
 from __future__ import annotations
 

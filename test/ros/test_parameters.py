@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an option refuses, in one clause that names it."""
+"""What an option refuses, in one clause that names it.
+
+Covers ros/options.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node as a process: signals in every phase, bad input, ports in use, namespaces, two nodes."""
+"""The node as a process: signals in every phase, bad input, ports in use, namespaces, two nodes.
+
+Covers ros/embedded/backend.py, ros/embedded/dds/services.py, ros/embedded/services.py, ros/main.py, ros/node.py,
+ros/signals.py.
+"""
 
 from __future__ import annotations
 
@@ -146,39 +150,28 @@ def test_bad_arguments(arguments, text):
         assert text in node.output() and "Traceback" not in node.output()
 
 
-@pytest.mark.parametrize(
-    ("wire", "words"),
-    [("dds", "pip install cyclonedds"), ("dds", "ROS 2 installation"), ("zenoh", "pip install eclipse-zenoh")],
-)
-def test_a_missing_wire_names_the_remedy(wire, words):
-    code = (
-        "import sys; sys.modules['cyclonedds'] = sys.modules['zenoh'] = None\n"
-        "from mb_contact.ros import create_node\n"
-        "from mb_contact.errors import CommunicationError\n"
-        f"try:\n    create_node('n', 'embedded', wire='{wire}')\n"
-        "except CommunicationError as error:\n    print(error)\n"
-    )
+LACKING = """
+import sys
+sys.modules.update(cyclonedds=None, zenoh=None, rclpy=None)
+from mb_contact.errors import CommunicationError
+from mb_contact.ros import create_node
+for backend, wire in (("embedded", "dds"), ("embedded", "zenoh"), ("rclpy", "auto")):
+    try:
+        create_node("n", backend, wire=wire)
+    except CommunicationError as error:
+        print(error)
+"""
+
+
+def test_what_is_missing_names_the_remedy():
     with Session() as ros:
         done = subprocess.run(
-            [sys.executable, "-c", code], env=ros.env, capture_output=True, text=True, timeout=TIMEOUT
+            [sys.executable, "-c", LACKING], env=ros.env, capture_output=True, text=True, timeout=TIMEOUT
         )
     assert done.returncode == 0, done.stderr
-    assert words in done.stdout
-
-
-def test_missing_rclpy_names_the_remedy():
-    code = (
-        "import sys; sys.modules['rclpy'] = None\n"
-        "from mb_contact.ros import create_node\n"
-        "from mb_contact.errors import CommunicationError\n"
-        "try:\n    create_node('n', 'rclpy')\n"
-        "except CommunicationError as error:\n    print(error)\n"
-    )
-    with Session() as ros:
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=ros.env, capture_output=True, text=True, timeout=TIMEOUT
-        )
-    assert "source /opt/ros" in done.stdout, done.stderr
+    dds, zenoh, rclpy = done.stdout.splitlines()
+    assert "pip install cyclonedds" in dds and "ROS 2 installation" in dds
+    assert "pip install eclipse-zenoh" in zenoh and "source /opt/ros" in rclpy
 
 
 def test_two_nodes_in_namespaces_and_remapping():

@@ -4,6 +4,8 @@
 """The rclpy backend against the embedded one, on each middleware that is installed: wheels have rmw_fastrtps alone.
 
 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 keeps ROS 2's own pytest plugins out, which newer pytests refuse.
+
+Covers ros/backend.py, ros/rclpy_turns.py.
 """
 
 from __future__ import annotations

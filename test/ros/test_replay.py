@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded efforts give the recorded states again, bit for bit; a difference is seen; `mb-contact record`."""
+"""Recorded efforts give the recorded states again, bit for bit; a difference is seen; `mb-contact record`.
+
+Covers ros/graph_recorder.py, ros/interventions.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actuators against closed forms: servos, their limits, gears with rotors, springs in series."""
+"""Actuators against closed forms: servos, their limits, gears with rotors, springs in series.
+
+Covers core/constraints/servo.py, core/integrate/held_servos.py, model/urdf/series_springs.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cameras and lidars against closed forms, and what they see of the scenes."""
+"""Cameras and lidars against closed forms, and what they see of the scenes.
+
+Covers collision/ray_scene.py, core/rays/cast.py, core/rays/shade.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arrays that the parts of a step share."""
+"""The arrays that the parts of a step share.
+
+Covers core/arrays.py, core/handle.py.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ import pytest
 import mb_contact as mb
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 BLOCK = """
 time_step: {dt}
 friction_model: {model}

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prescribed motions of joints and closures: on their paths, with the forces that mechanics asks for them."""
+"""Prescribed motions of joints and closures: on their paths, with the forces that mechanics asks for them.
+
+Covers core/constraints/driven.py, model/motions.py.
+"""
 
 from __future__ import annotations
 

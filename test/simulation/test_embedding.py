@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes whose loops and gears are embedded in the tree, against closed forms and against multipliers."""
+"""Scenes whose loops and gears are embedded in the tree, against closed forms and against multipliers.
+
+Covers core/tree/embedding.py, simulation/joints/embedded_forces.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The event scheme: collision times, sequences that end in contact, what holds between events, fast bodies."""
+"""The event scheme: collision times, sequences that end in contact, what holds between events, fast bodies.
+
+Covers core/impact/events.py, simulation/stepping/gap_watch.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes with flexible links against beam theory: vibration, statics, rotation, free flight, contact."""
+"""Scenes with flexible links against beam theory: vibration, statics, rotation, free flight, contact.
+
+Covers model/flexible/files.py, model/flexible/links.py, model/scene/flexible_links.py.
+"""
 
 import dataclasses
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Suction cups, moving surfaces and welds that come on and off, by statics and closed forms."""
+"""Suction cups, moving surfaces and welds that come on and off, by statics and closed forms.
+
+Covers core/constraints/belts.py, core/step/pads.py, model/scene/handling.py, simulation/attachments.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Integrators: their order on every joint type, and what they keep of energy and momentum."""
+"""Integrators: their order on every joint type, and what they keep of energy and momentum.
+
+Covers core/integrate/flow.py, core/integrate/flow_step.py, core/integrate/free_body.py, core/integrate/midpoint.py,
+core/integrate/runge_kutta.py, core/integrate/tableaux.py.
+"""
 
 from __future__ import annotations
 

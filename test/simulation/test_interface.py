@@ -15,6 +15,8 @@ from mb_contact.simulation import SurfaceSimulator
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
 
+pytestmark = pytest.mark.quick
+
 
 def takes(function):
     """Parameters of a function: names, and whether they may be left out."""

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Concave bodies as they are: what rests in, hangs on and passes through triangle meshes, in closed form."""
+"""Concave bodies as they are: what rests in, hangs on and passes through triangle meshes, in closed form.
+
+Covers core/collision/mesh_*.py, model/shapes/mesh_arrays.py, model/shapes/mesh_trees.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ordinary objects beside surfaces in contact coordinates: strikes by their closed forms, and exact ordinary shapes."""
+"""Ordinary objects beside surfaces in contact coordinates: strikes by their closed forms, and exact ordinary shapes.
+
+Covers simulation/surfaces/mixed.py, simulation/surfaces/step.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What looks at poses other than the state's finds what the step itself would find there."""
+"""What looks at poses other than the state's finds what the step itself would find there.
+
+Covers simulation/stepping/contact_step.py.
+"""
 
 from __future__ import annotations
 

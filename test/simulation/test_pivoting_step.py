@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The scene key ``solver`` with D15's solvers: modified PPM, active sets, Lemke."""
+"""The scene key ``solver`` with D15's solvers: modified PPM, active sets, Lemke.
+
+Covers core/lcp/robust_lemke.py, core/solve/equality_rows.py, core/solve/modified_ppm.py, core/step/by_pivots.py,
+solvers/active_set.py.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ import mb_contact as mb
 from mb_contact.model.scene import Pose, Primitive, SceneModel
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 SCENE = ROOT / "config" / "box_on_table.yaml"
 FAR = Primitive("far", "sphere", (0.1,), Pose((5.0, 0.0, 9.0)), "free", 1.0)
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sensors against closed forms and Newton's law."""
+"""Sensors against closed forms and Newton's law.
+
+Covers model/scene/sensors.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulator: every step judged from scratch, exact save and restore, input that must be refused."""
+"""The simulator: every step judged from scratch, exact save and restore, input that must be refused.
+
+Covers simulation/readings.py, simulation/results.py.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,7 @@ def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_steps_of_random_torques_satisfy_the_dense_problem_of_the_stacked_operators(dual_arm, seed):
     """The same without Pinocchio, shorter: H phi M phi* H* as full matrices."""
     tally = judged_run(dual_arm, DenseSource(dual_arm.world), random_efforts(dual_arm, 120, seed))
@@ -147,7 +150,7 @@ def test_steps_of_random_torques_satisfy_the_dense_problem_of_the_stacked_operat
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n_f", [4, 8, 16])
+@pytest.mark.parametrize("n_f", [4, pytest.param(8, marks=pytest.mark.slow), 16])
 def test_steps_of_tumbling_boxes_satisfy_the_dense_problem(n_f):
     """Free bodies on each other and on the ground, any number of friction directions."""
     rng = np.random.default_rng(n_f)

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies at rest that steps leave as they are, beside the same run without: nothing else may tell them apart."""
+"""Bodies at rest that steps leave as they are, beside the same run without: nothing else may tell them apart.
+
+Covers core/step/sleep.py, simulation/sleeping.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts that give way: springs, foundations, Hertz' law, by closed forms; the rigid step is their limit."""
+"""Contacts that give way: springs, foundations, Hertz' law, by closed forms; the rigid step is their limit.
+
+Covers core/step/foundations.py, core/step/softness.py, model/softness.py.
+"""
 
 import dataclasses
 

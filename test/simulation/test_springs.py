@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Springs that drag links: their motion is that of a damped oscillator, their work is counted, and they stay stable."""
+"""Springs that drag links: their motion is that of a damped oscillator, their work is counted, and they stay stable.
+
+Covers core/constraints/spring.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What should stand stands: drift below 0.1 mm, forces that carry the weight and do not flicker."""
+"""What should stand stands: drift below 0.1 mm, forces that carry the weight and do not flicker.
+
+Covers simulation/initial.py.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ import pytest
 
 from oracles.stored_runs import MOST, RESIDUAL, RUNS, bounds, deviation, load, record
 
+pytestmark = pytest.mark.quick
+
 #: Fingers on linkages squeeze a box: their velocities are known as well as the solver's 1e-10 sqrt(N s m/s) tells.
 LOOSER = {"gripper-polyhedral": 5e-8, "gripper-cone": 5e-8}
 

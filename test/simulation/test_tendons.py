@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Springs between points and tendons: frequencies, statics and motions in closed form, energy, forces of actuators."""
+"""Springs between points and tendons: frequencies, statics and motions in closed form, energy, forces of actuators.
+
+Covers core/constraints/tendon.py, core/constraints/tendon_path.py, model/scene/tendons.py.
+"""
 
 from dataclasses import replace
 

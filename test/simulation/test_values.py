@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that change while a simulation runs, by what they do from then on."""
+"""Values that change while a simulation runs, by what they do from then on.
+
+Covers simulation/joints/joint_requests.py.
+"""
 
 import numpy as np
 import pytest

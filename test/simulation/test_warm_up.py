@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compilation ahead of time: what the jobs are, what is said meanwhile, what happens when one fails."""
+"""Compilation ahead of time: what the jobs are, what is said meanwhile, what happens when one fails.
+
+Covers compile/workers.py, simulation/kernels/kernel_jobs.py.
+"""
 
 from __future__ import annotations
 

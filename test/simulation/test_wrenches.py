@@ -12,6 +12,8 @@ import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
 
+pytestmark = pytest.mark.quick
+
 DT = 1e-3
 MASS, INERTIA = 2.0, (0.1, 0.2, 0.25)
 ARM = """

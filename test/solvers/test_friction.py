@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exact-cone solver, judged by Coulomb's law written out here and by analytic cases."""
+"""The exact-cone solver, judged by Coulomb's law written out here and by analytic cases.
+
+Covers solvers/layout.py.
+"""
 
 from __future__ import annotations
 

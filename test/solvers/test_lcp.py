@@ -5,6 +5,8 @@
 
 Sources: Murty, *Linear Complementarity, Linear and Nonlinear Programming* (1988); Kostreva,
 *Cycling in linear complementarity problems*, Math. Programming 16 (1979).
+
+Covers solvers/infeasible.py, solvers/residuals.py.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ from mb_contact.types import WORLD
 from oracles.dense_oracle import random_forest, random_state
 from scenes.contact_problems import random_problem
 
+pytestmark = pytest.mark.quick
+
 
 def judge(W, u, mu, theta, r, directions):
     """Residual of r_n - theta _|_ u_n and of friction bounded by mu r_n, in NumPy; r are total impulses."""

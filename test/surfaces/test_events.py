@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Events in a tree of contacts: breaking, flight, landing, slipping, sticking, joint limits; against formulas."""
+"""Events in a tree of contacts: breaking, flight, landing, slipping, sticking, joint limits; against formulas.
+
+Covers core/surfaces/watch.py.
+"""
 
 from __future__ import annotations
 

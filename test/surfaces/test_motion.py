@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motion in contact coordinates against formulas and independent references."""
+"""Motion in contact coordinates against formulas and independent references.
+
+Covers core/surfaces/steps.py, surfaces/stepping.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes of smooth surfaces: the file, its errors, and the simulator behind the node's interface."""
+"""Scenes of smooth surfaces: the file, its errors, and the simulator behind the node's interface.
+
+Covers simulation/surfaces/simulator.py, simulation/surfaces/world.py, surfaces/scene_build.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Surfaces: derivatives, frames, Montana's forms, atlases, and what is refused."""
+"""Surfaces: derivatives, frames, Montana's forms, atlases, and what is refused.
+
+Covers core/surfaces/frames.py, core/surfaces/layout.py, core/surfaces/shapes.py, surfaces/charts.py,
+surfaces/shapes.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts as joints of a tree: against the motion of one body, against Newton and Euler, and by what is conserved."""
+"""Contacts as joints of a tree: against the motion of one body, against Newton and Euler, and by what is conserved.
+
+Covers core/surfaces/rows.py, core/surfaces/tree.py, surfaces/bodies.py, surfaces/mass.py, surfaces/parts.py,
+surfaces/structure.py.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,8 @@ from mb_contact.surfaces import (
 )
 from scenes.arm_of_two_hinges import ARM, arm
 from scenes.surface_cases import G, ball, patch_motion, rotation
+
+pytestmark = pytest.mark.quick
 
 
 def ball_on_plate(tmp_path, kind, **values):

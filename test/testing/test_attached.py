@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks by standard topics alone, of a simulator in another process that knows nothing of tests."""
+"""Checks by standard topics alone, of a simulator in another process that knows nothing of tests.
+
+Covers testing/views.py.
+"""
 
 from __future__ import annotations
 

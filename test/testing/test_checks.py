@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks without a simulator: when each kind of expectation is kept or broken, in many worlds, and what it says."""
+"""Checks without a simulator: when each kind of expectation is kept or broken, in many worlds, and what it says.
+
+Covers testing/failures.py, testing/quantities.py.
+"""
 
 from __future__ import annotations
 

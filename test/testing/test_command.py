@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command and the plugin as a user runs them: exit codes, JUnit XML, the page, what failed tests leave."""
+"""The command and the plugin as a user runs them: exit codes, JUnit XML, the page, what failed tests leave.
+
+Covers testing/pictures.py, testing/plugin.py, testing/report.py.
+"""
 
 from __future__ import annotations
 

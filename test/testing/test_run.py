@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs over topics: a good controller passes, worse ones fail by the right check, and no process is left."""
+"""Runs over topics: a good controller passes, worse ones fail by the right check, and no process is left.
+
+Covers testing/processes.py.
+"""
 
 from __future__ import annotations
 

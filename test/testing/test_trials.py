@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trials: the same numbers however they are run, intervals, draws on every kind of value, and worlds by the dozen."""
+"""Trials: the same numbers however they are run, intervals, draws on every kind of value, and worlds by the dozen.
+
+Covers testing/conditions.py, testing/draws.py.
+"""
 
 from __future__ import annotations
 

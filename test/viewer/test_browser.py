@@ -4,6 +4,8 @@
 """The page in a real browser: drags, plots, scenes, videos, the gallery, loops, recordings, HTML files, sliders.
 
 ``MB_CONTACT_BROWSER`` names a Chromium; with ``MB_CONTACT_SCREENSHOTS`` pictures are kept in that folder.
+
+Covers viewer/export.py, viewer/loop.py, viewer/timeline.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``mb-contact render``: pictures and films of scenes as files, with their forces."""
+"""``mb-contact render``: pictures and films of scenes as files, with their forces.
+
+Covers viewer/rendering.py.
+"""
 
 from __future__ import annotations
 

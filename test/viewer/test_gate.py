@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who gets through to a page that is open to the network, against a server that counts what it hears."""
+"""Who gets through to a page that is open to the network, against a server that counts what it hears.
+
+Covers viewer/serving.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The view and odd input: names that are HTML, places that are none, pages that nobody closes, files made meanwhile."""
+"""The view and odd input: names that are HTML, places that are none, pages that nobody closes, files made meanwhile.
+
+Covers viewer/library.py, viewer/options.py.
+"""
 
 from __future__ import annotations
 

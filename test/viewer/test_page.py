@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A page without a browser: loops of one's own, looking back, selecting, measuring, joints, the gallery, HTML files."""
+"""A page without a browser: loops of one's own, looking back, selecting, measuring, joints, the gallery, HTML files.
+
+Covers viewer/gallery.py, viewer/inspector.py, viewer/joints.py, viewer/panel.py, viewer/plots.py, viewer/scenes.py,
+viewer/source.py.
+"""
 
 from __future__ import annotations
 

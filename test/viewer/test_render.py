@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures without a graphics card: what is where by the laws of perspective, what hides what, and shadows."""
+"""Pictures without a graphics card: what is where by the laws of perspective, what hides what, and shadows.
+
+Covers core/rays/light.py, model/shapes/normals.py, viewer/drawing.py, viewer/normals.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rollouts and compiled controllers are the steps that a loop in Python takes."""
+"""Rollouts and compiled controllers are the steps that a loop in Python takes.
+
+Covers core/worlds/controller.py, worlds/controllers.py.
+"""
 
 from __future__ import annotations
 

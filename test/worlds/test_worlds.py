@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""worlds.py and states.py: the same bits alone, among others and in a Simulator; states, failures, own values."""
+"""worlds.py and states.py: the same bits alone, among others and in a Simulator; states, failures, own values.
+
+Covers core/worlds/run.py, core/worlds/store.py, worlds/chosen.py, worlds/jobs.py, worlds/lanes.py, worlds/readings.py,
+worlds/states.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Best directions of shapes that are apart, and the climb of those that overlap, by what marks a best one."""
+"""Best directions of shapes that are apart, and the climb of those that overlap, by what marks a best one.
+
+Covers core/collision/shapes.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts with height fields: flat ones against the plane, ridges, grooves and peaks, rough ones against coal."""
+"""Contacts with height fields: flat ones against the plane, ridges, grooves and peaks, rough ones against coal.
+
+Covers core/collision/height_grid.py, core/collision/height_ridges.py.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ from scenes.collision_cases import (
     random_rotation,
     rotation,
 )
+
+pytestmark = pytest.mark.quick
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 LYING = rotation([0, 1, 0], np.pi / 2)

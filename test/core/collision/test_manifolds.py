@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contact manifolds against closed forms, certificates and themselves in the other order."""
+"""Contact manifolds against closed forms, certificates and themselves in the other order.
+
+Covers core/collision/manifold_*.py, core/collision/point_distance.py, core/collision/workspace.py.
+"""
 
 from __future__ import annotations
 

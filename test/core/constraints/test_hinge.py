@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What acts in the hinges of ``coordinates: bodies`` beside the tree: efforts, limits, damping, rotors, friction."""
+"""What acts in the hinges of ``coordinates: bodies`` beside the tree: efforts, limits, damping, rotors, friction.
+
+Covers simulation/joints/hinges.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What acts in joints: Coulomb friction, springs, damping, limits of position, velocity and effort."""
+"""What acts in joints: Coulomb friction, springs, damping, limits of position, velocity and effort.
+
+Covers core/constraints/limit.py.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.scene import JointProperties, Scene, SceneModel
 from scenes.loop_cases import bar, four_bar, hinge
+
+pytestmark = pytest.mark.quick
 
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")
 WIDE = '<limit effort="1000" velocity="5" lower="-10" upper="10"/>'

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loop closures: rows, drift, redundancy, contacts beside them, and what a scene file may say of them."""
+"""Loop closures: rows, drift, redundancy, contacts beside them, and what a scene file may say of them.
+
+Covers core/constraints/bilateral.py, model/closures.py.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ from mb_contact.studies.running_scene import posed_problem
 from mb_contact.types import CLOSURE_NAMES, CLOSURE_ROWS
 from paths import ROOT
 from scenes.loop_cases import bar, cut_four_bar, four_bar, four_bar_joints, four_bar_motion, hinge
+
+pytestmark = pytest.mark.quick
 
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A row by degrees of freedom, beside the velocities of bodies for each velocity alone."""
+"""A row by degrees of freedom, beside the velocities of bodies for each velocity alone.
+
+Covers core/constraints/rows.py.
+"""
 
 from __future__ import annotations
 

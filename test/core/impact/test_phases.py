@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impacts in two phases under each impact law: closed forms, two cones, energy, and what the simulator publishes."""
+"""Impacts in two phases under each impact law: closed forms, two cones, energy, and what the simulator publishes.
+
+Covers core/impact/selection.py, simulation/stepping/impacts.py, simulation/stepping/largest_factor.py.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,8 @@ from mb_contact.model.scene import (
 from mb_contact.simulation.stepping.impacts import Impacts
 from mb_contact.studies.impact_laws import LAWS
 from mb_contact.types import NOT_FINITE, WORLD
+
+pytestmark = pytest.mark.quick
 
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")
 NO_GRAVITY = (0.0, 0.0, 0.0)

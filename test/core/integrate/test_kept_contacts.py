@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts that wander within a step: second order in time, against ordinary differential equations of their own."""
+"""Contacts that wander within a step: second order in time, against ordinary differential equations of their own.
+
+Covers core/integrate/end_laws.py.
+"""
 
 from __future__ import annotations
 

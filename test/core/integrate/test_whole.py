@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whole steps in compiled code: the same bits as the step taken in parts, and nothing else between Python and them."""
+"""Whole steps in compiled code: the same bits as the step taken in parts, and nothing else between Python and them.
+
+Covers core/step/end_gap.py, simulation/stepping/step.py.
+"""
 
 import numpy as np
 import pytest
@@ -13,6 +16,8 @@ from mb_contact.compile.decorated import DISABLE_JIT
 from mb_contact.compile.dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
 from mb_contact.simulation.stepping.step import NOTHING
+
+pytestmark = pytest.mark.quick
 
 INTEGRATORS = ("semi_implicit_euler", "rk4", "midpoint", "adaptive")
 STEPS = 150

@@ -19,6 +19,8 @@ from mb_contact.types import (
     SHAPE_SPHERE,
 )
 
+pytestmark = pytest.mark.quick
+
 SIZES = {
     SHAPE_SPHERE: (0.7, 0.0, 0.0), SHAPE_CAPSULE: (0.4, 0.6, 0.0), SHAPE_CYLINDER: (0.5, 0.8, 0.0),
     SHAPE_BOX: (0.3, 0.5, 0.9), SHAPE_CONE: (0.6, 0.7, 0.0), SHAPE_ELLIPSOID: (0.3, 0.5, 0.9),

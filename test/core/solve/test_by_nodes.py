@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Problems posed by touched nodes against the same problems by rows."""
+"""Problems posed by touched nodes against the same problems by rows.
+
+Covers core/solve/nodes.py.
+"""
 
 from __future__ import annotations
 

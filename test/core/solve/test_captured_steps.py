@@ -13,6 +13,8 @@ What a linear program says about a problem:  Motions v with u = J v + q in the d
 solution.  A ray (impulses d within the cones, J* d = 0, d.q < 0) exists only where there are none, because d.u >= 0
 would hold for each of them.  Coulomb's law asks for u_n >= 0 only, so a problem with a ray may have a solution all the
 same; it has none for certain where no motion has u_n >= 0.
+
+Covers core/solve/search.py, solvers/blocks.py.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from scipy.optimize import linprog
 
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from paths import DATA
+
+pytestmark = pytest.mark.quick
 
 FILE = DATA / "contact_steps.npz"
 KINDS = (CONTACT, UNILATERAL, EQUALITY, BOX)

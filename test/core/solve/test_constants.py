@@ -8,7 +8,11 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 from paths import ROOT
+
+pytestmark = pytest.mark.quick
 
 PAGE = ROOT / "docs" / "measurements" / "solver_constants.md"
 ROW = re.compile(r"^\| `(\w+)\.(\w+)` \| (\S+) \|", re.MULTILINE)

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contact solver on dense problems, on the pyramid and on the cone, judged by ``oracles/coulomb.py``."""
+"""The contact solver on dense problems, on the pyramid and on the cone, judged by ``oracles/coulomb.py``.
+
+Covers core/solve/newton_step.py.
+"""
 
 from __future__ import annotations
 

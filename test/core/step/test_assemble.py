@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows, free velocities and warm impulses of a posed step against dense matrices."""
+"""Rows, free velocities and warm impulses of a posed step against dense matrices.
+
+Covers core/constraints/contact.py.
+"""
 
 from __future__ import annotations
 

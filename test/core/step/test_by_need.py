@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fast bodies that are far apart where a step starts meet as they do in the event scheme, or pass."""
+"""Fast bodies that are far apart where a step starts meet as they do in the event scheme, or pass.
+
+Covers core/step/corner_meeting.py, core/step/exchange.py, core/step/feature_meeting.py, core/step/need.py,
+core/step/pair_motion.py.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Material, Pose, Primitive, Scene, Velocity
+
+pytestmark = pytest.mark.quick
 
 RADIUS, SPEED = 0.1, 2000.0
 EULER, RK4 = {"integrator": "semi_implicit_euler"}, {"integrator": "rk4"}

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Closing a loop: the Gauss-Newton step against dense least squares, its error, its stride; joints that follow."""
+"""Closing a loop: the Gauss-Newton step against dense least squares, its error, its stride; joints that follow.
+
+Covers simulation/stepping/closing.py.
+"""
 
 from __future__ import annotations
 

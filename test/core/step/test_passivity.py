@@ -12,6 +12,8 @@ import mb_contact as mb
 from mb_contact.core.integrate.whole import PASSIVE
 from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 
+pytestmark = pytest.mark.quick
+
 
 def tumbler(**settings):
     """A plate that tumbles at 20 rad/s and flies at 3 m/s, far from anything."""

@@ -12,6 +12,8 @@ import pytest
 from oracles.handle_fields import fields, module, sentence, stages
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 FILES = sorted((ROOT / "mb_contact" / "core" / "step").glob("*.py"))
 
 

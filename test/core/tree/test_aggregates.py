@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sweeps with embedded loops and gears against the dense tree with multipliers, over random graphs."""
+"""The sweeps with embedded loops and gears against the dense tree with multipliers, over random graphs.
+
+Covers core/tree/aggregate_compliance.py, core/tree/closures.py, core/tree/hinges.py.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from mb_contact.types import OK
 from oracles.closed_loops import multipliers, rows
 from scenes.loops import ClosedForest
 from scenes.trees import GRAVITY, error
+
+pytestmark = pytest.mark.quick
 
 SEEDS = range(40)
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compliance sweep: Upsilon of each body, Omega of each pair, and what nodes and points make of them."""
+"""The compliance sweep: Upsilon of each body, Omega of each pair, and what nodes and points make of them.
+
+Covers core/tree/path_compliance.py.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from mb_contact.core.workspace import make_articulated, make_compliance, make_ki
 from mb_contact.studies import sko
 from mb_contact.types import OK, WORLD
 from scenes.trees import EXAMPLES, FORESTS, TOLERANCE, Case, error, forest, packed
+
+pytestmark = pytest.mark.quick
 
 
 @given(FORESTS)

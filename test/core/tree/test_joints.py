@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint types: placement, hinge maps, and integration on the manifold (conventions: docs/notation.md)."""
+"""Joint types: placement, hinge maps, and integration on the manifold (conventions: docs/notation.md).
+
+Covers core/tree/kinematics.py.
+"""
 
 from __future__ import annotations
 

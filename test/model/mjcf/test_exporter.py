@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes written as MJCF: what MuJoCo makes of them has our mass matrix, efforts, start, contacts and couplings."""
+"""Scenes written as MJCF: what MuJoCo makes of them has our mass matrix, efforts, start, contacts and couplings.
+
+Covers model/mjcf/export_*.py.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@
 """MJCF made into scenes, against MuJoCo: mass matrices, efforts, shapes, which pairs touch and how they rub, couplings.
 
 What MuJoCo lets touch is read from its contacts at margins so large that everything is in reach.
+
+Covers model/mjcf/compiled.py, model/mjcf/contact.py, model/mjcf/elements.py, model/mjcf/joints.py,
+model/mjcf/losses.py, model/mjcf/sensors.py, model/mjcf/shapes.py, model/mjcf/tree.py.
 """
 
 from __future__ import annotations

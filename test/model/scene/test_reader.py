@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scene files: the shipped ones load, and every malformed one names file, line and key."""
+"""Scene files: the shipped ones load, and every malformed one names file, line and key.
+
+Covers model/scene/couplings.py, model/scene/materials.py, model/scene/other_files.py, model/scene/rules.py.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from mb_contact.model.scene import DEFAULT_RATES
 from oracles.pinocchio_peer import example_robots
 from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import SCENES
+
+pytestmark = pytest.mark.quick
 
 
 def load(text, tmp_path):

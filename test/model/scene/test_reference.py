@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The reference pages of scene keys are what their declarations say, and what they show can be read."""
+"""The reference pages of scene keys are what their declarations say, and what they show can be read.
+
+Covers keys/page.py, surfaces/scene_reference.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The published schema of scenes is what the readers accept."""
+"""The published schema of scenes is what the readers accept.
+
+Covers model/scene/records.py, surfaces/scene_schema.py.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from mb_contact.surfaces import scene_schema
 from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import CONFIG, SCENES, SURFACE_SCENES
 from scenes.surface_scene_files import GOOD as GOOD_SURFACES, TREE, WRONG as WRONG_SURFACES, WRONG_TREE
+
+pytestmark = pytest.mark.quick
 
 #: Wrong in a way that no single key shows, or that concerns the text of the file.
 BEYOND = {

@@ -14,6 +14,8 @@ from mb_contact.model.scene import Actuator, AnisotropicFriction, Closure, Gear,
 from mb_contact.surfaces.scene_file import is_surface_scene
 from paths import ROOT
 
+pytestmark = pytest.mark.quick
+
 LIBRARY = [path for path in sorted((ROOT / "config").glob("*.yaml"))
            if path.stem != "node" and not is_surface_scene(path)]  # fmt: skip
 

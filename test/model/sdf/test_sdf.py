@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SDF worlds and models are the scenes that they describe, and what is not taken is named with its place."""
+"""SDF worlds and models are the scenes that they describe, and what is not taken is named with its place.
+
+Covers model/sdf/*.py.
+"""
 
 from __future__ import annotations
 

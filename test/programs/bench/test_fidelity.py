@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The fidelity suite: every figure within its tolerance, and every exact value derived a second time."""
+"""The fidelity suite: every figure within its tolerance, and every exact value derived a second time.
+
+Covers programs/bench/fidelity/*.py.
+"""
 
 from __future__ import annotations
 

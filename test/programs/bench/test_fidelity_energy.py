@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Energy of every step: T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T, and what the certificate says of it."""
+"""Energy of every step: T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T, and what the certificate says of it.
+
+Covers programs/bench/fidelity/energy.py.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,18 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is held stays where it is."""
+"""What is held stays where it is.
+
+Covers programs/bench/mujoco_world.py.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from mb_contact.programs.bench.hold import GRASPS, LOST, SETTLED, Creep, hold, hold_in_bullet
+from mb_contact.programs.bench.hold import GRASPS, LOST, SETTLED, Creep, hold, hold_in_bullet, scene_of
+from mb_contact.simulation.simulator import Simulator
 
 
 @pytest.mark.long
@@ -36,3 +40,24 @@ def test_bullet_holds_the_same_cube():
     pytest.importorskip("pybullet")
     creep, _ = hold_in_bullet(GRASPS["cube of 0.5 kg"], SETTLED + 0.5)
     assert 0.0 < creep.most < 1e-3
+
+
+def test_the_world_that_mujoco_is_given_is_in_the_same_state():
+    """Coordinates of joints, and the pose and velocity of a turned body: MuJoCo turns it in its own axes."""
+    mujoco = pytest.importorskip("mujoco")
+    from mb_contact.programs.bench.mujoco_world import degrees, model_of
+
+    sim = Simulator(scene_of(GRASPS["cube of 0.5 kg"]))
+    q, v = sim.q.copy(), np.linspace(-0.5, 0.5, len(sim.v))
+    q[-7:] = 0.1, 0.2, 3.0, 0.6, 0.0, 0.0, 0.8
+    sim.set_state(q, v)
+    model, data = model_of(sim)
+    rates, places = degrees(sim, model)
+    np.testing.assert_allclose(data.qvel[rates], sim.joint_velocities())
+    np.testing.assert_allclose(data.qpos[places], sim.joint_positions())
+    mujoco.mj_forward(model, data)
+    held, motion = data.body("held"), np.zeros(6)
+    np.testing.assert_allclose(held.xpos, q[-7:-4], atol=1e-12)
+    np.testing.assert_allclose(np.roll(held.xquat, -1), q[-4:], atol=1e-12)
+    mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, held.id, motion, 0)
+    np.testing.assert_allclose(motion, v[-6:], atol=1e-12)

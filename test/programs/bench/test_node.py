@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`mb-contact bench node` counts what happened; that it is quick is measured by hand, not here."""
+"""`mb-contact bench node` counts what happened; that it is quick is measured by hand, not here.
+
+Covers programs/bench/responder.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""J14's Table 1: its sizes, and orders of cost that are fitted and not written down."""
+"""J14's Table 1: its sizes, and orders of cost that are fitted and not written down.
+
+Covers programs/bench/formulations.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pendulums' bench: how long OS and NMC/OS agree, sizes, tables and pictures; what is refused."""
+"""The pendulums' bench: how long OS and NMC/OS agree, sizes, tables and pictures; what is refused.
+
+Covers programs/bench/pendulum_*.py.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from mb_contact.model.builtin.pendulum import SCENE_FILES
 from mb_contact.programs.bench import pendulum as bench
 from paths import ROOT
 from scenes.pendulums import bent
+
+pytestmark = pytest.mark.quick
 
 
 def test_the_bench_writes_the_scene_files(tmp_path, capsys):

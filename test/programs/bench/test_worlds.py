@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``mb-contact bench worlds``: every scene runs, and its certificates decide the exit code."""
+"""``mb-contact bench worlds``: every scene runs, and its certificates decide the exit code.
+
+Covers programs/bench/legged.py.
+"""
 
 from __future__ import annotations
 

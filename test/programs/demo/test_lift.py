@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verdict of the demonstration on recorded lifts."""
+"""The verdict of the demonstration on recorded lifts.
+
+Covers programs/demo/plot.py, programs/demo/table.py.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import numpy as np
 import pytest
 
 from mb_contact.programs.demo.lift import judge
+
+pytestmark = pytest.mark.quick
 
 
 def record(height, force_at_end=0.0, slip=0.0):

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Demonstrations: two processes over DDS; how they end when something goes wrong."""
+"""Demonstrations: two processes over DDS; how they end when something goes wrong.
+
+Covers ros/children.py, viewer/process.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verdict on recorded changes of the wheel; the demonstration itself, over DDS."""
+"""The verdict on recorded changes of the wheel; the demonstration itself, over DDS.
+
+Covers model/builtin/wheel.py.
+"""
 
 from __future__ import annotations
 

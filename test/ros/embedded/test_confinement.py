@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which sockets a node opens, and from where they can be reached: asked of the kernel."""
+"""Which sockets a node opens, and from where they can be reached: asked of the kernel.
+
+Covers ros/embedded/dds/rtps_sockets.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Endpoints come and go on the physics thread while the executor waits for them, retires them and takes messages."""
+"""Endpoints come and go on the physics thread while the executor waits for them, retires them and takes messages.
+
+Covers ros/embedded/dds/link.py, ros/embedded/dds/raw.py, ros/embedded/dds/topics.py.
+"""
 
 import sys
 import threading

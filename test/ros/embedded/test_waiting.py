@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Samples in the order in which they were written, and when a thread that waits for them sleeps."""
+"""Samples in the order in which they were written, and when a thread that waits for them sleeps.
+
+Covers ros/embedded/dds/waitset.py.
+"""
 
 import threading
 import time

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What goes over the wire: encoding, names, type hashes, discovery; decoded by code that we did not write."""
+"""What goes over the wire: encoding, names, type hashes, discovery; decoded by code that we did not write.
+
+Covers ros/embedded/cdr.py, ros/embedded/dds/context.py, ros/embedded/dds/discovery.py, ros/embedded/dds/graph.py,
+ros/embedded/dds/types.py, ros/embedded/domain.py, ros/embedded/messages.py.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,8 @@ from mb_contact.ros.qos import QoS
 from ros.support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, on_dds
 
 pytestmark = on_dds
+
+pytestmark = pytest.mark.quick
 
 
 # --- encoding -------------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""contact_markers: arrows outside of what touches, as long as the web view's; cones on demand."""
+"""contact_markers: arrows outside of what touches, as long as the web view's; cones on demand.
+
+Covers ros/outputs/sizes.py, simulation/arrows.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contacts topic: messages whose pairs are those of the last are filled in place, with the same bytes."""
+"""The contacts topic: messages whose pairs are those of the last are filled in place, with the same bytes.
+
+Covers ros/embedded/prepared.py, ros/outputs/arrays.py.
+"""
 
 from __future__ import annotations
 

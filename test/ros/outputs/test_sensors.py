@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images beside a lockstep, latencies, and the zero of sensors of forces, over DDS."""
+"""Images beside a lockstep, latencies, and the zero of sensors of forces, over DDS.
+
+Covers ros/outputs/images.py.
+"""
 
 from __future__ import annotations
 

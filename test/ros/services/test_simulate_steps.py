@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The action simulate_steps over real DDS: steps, feedback, cancelling, results, and what hostile clients ask."""
+"""The action simulate_steps over real DDS: steps, feedback, cancelling, results, and what hostile clients ask.
+
+Covers ros/embedded/actions.py, ros/services/simulation.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""simulation_interfaces over real DDS, both releases: stepping, states, entities, spawning, deleting."""
+"""simulation_interfaces over real DDS, both releases: stepping, states, entities, spawning, deleting.
+
+Covers ros/services/entities.py, ros/services/frames.py, ros/services/requests.py, ros/services/resources.py,
+ros/services/spawning.py, ros/stepping.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worlds, places, information, bounds and tags over real DDS: what the services of simulation_interfaces do."""
+"""Worlds, places, information, bounds and tags over real DDS: what the services of simulation_interfaces do.
+
+Covers ros/services/announced.py, ros/services/bounds.py, ros/services/common.py, ros/services/places.py.
+"""
 
 from __future__ import annotations
 

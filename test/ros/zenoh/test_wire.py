@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wire zenoh: rmw_zenoh's texts and bytes, routers that die, late joiners, two robots, a plain session."""
+"""The wire zenoh: rmw_zenoh's texts and bytes, routers that die, late joiners, two robots, a plain session.
+
+Covers ros/embedded/wires.py, ros/embedded/zenoh/*.py.
+"""
 
 from __future__ import annotations
 

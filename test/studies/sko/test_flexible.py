@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Flexible links: the compiled sweeps against the dense SKO reference, and that against single point masses."""
+"""Flexible links: the compiled sweeps against the dense SKO reference, and that against single point masses.
+
+Covers core/tree/modal.py, core/tree/modal_dynamics.py, model/flexible/spec.py.
+"""
 
 import numpy as np
 import pytest

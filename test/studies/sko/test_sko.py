@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The SKO reference: every lemma of J11 on random models with mixed blocks, and against the compiled kernels."""
+"""The SKO reference: every lemma of J11 on random models with mixed blocks, and against the compiled kernels.
+
+Covers studies/sko/*.py.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from mb_contact.types import WORLD
 from oracles.dense_oracle import random_forest, random_state, read_only
 from paths import ROOT
 from scenes.sko_cases import FOUR_BAR, random_blocks, random_digraph, random_model, random_spo
+
+pytestmark = pytest.mark.quick
 
 GRAVITY = np.array([0.3, -1.2, -9.0])
 SEEDS = range(6)
