@@ -56,6 +56,7 @@ for (const name of ["drawElements", "drawArrays", "drawElementsInstanced", "draw
 """
 TURN = """(function turn() {
   window.mbContactCamera.controls.rotate(0.003, 0, false);
+  window.mbContactCamera.viewer.requestRender();
   requestAnimationFrame(turn);
 })()"""
 FACTOR = r"real-time factor ([0-9.]+)"

@@ -62,7 +62,7 @@
       wait = 30;
     }
     if (!current || !current.cameraControl) return;
-    window.mbContactCamera.controls = current.cameraControl;  // for whoever looks from a console
+    Object.assign(window.mbContactCamera, { controls: current.cameraControl, viewer: current });  // for a console
     limit(current.cameraControl);
   };
   tick();

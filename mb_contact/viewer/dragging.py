@@ -38,7 +38,7 @@ class Dragging:
 
         async def hear(event: Any) -> None:  # a coroutine: the phases come in their order
             which = event.instance_index or 0
-            if which < len(links):  # a browser may send anything
+            if 0 <= which < len(links):  # a browser may send anything
                 self.hear(event.client_id, links[which], event.phase, event.start_position, event.end_position)
 
         mesh.on_drag("left")(hear)

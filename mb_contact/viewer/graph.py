@@ -57,9 +57,9 @@ class Crowd:
             self._rows = rows
             self.mesh.batched_positions, self.mesh.batched_wxyzs = rows[:, :3], rows[:, 3:]
 
-    def show(self, present: Collection[str]) -> None:
-        """Show those of its links that are there."""
-        self.mesh.batched_scales = np.array([float(link in present) for link in self.links])
+    def hide(self, gone: Collection[str]) -> None:
+        """Show its links but for those that are gone."""
+        self.mesh.batched_scales = np.array([float(link not in gone) for link in self.links])
 
 
 def crowds(drawing: Drawing) -> list[list[Part]]:
@@ -191,7 +191,7 @@ class SceneGraph:
             for i, part in enumerate(objects.spawned):
                 self._mesh(part, f"visual_{i}", SPAWNED)
             for crowd in self._crowds:
-                crowd.show(objects.present)
+                crowd.hide(self._drawing.objects.keys() - objects.present)
             for link in self._drawing.objects:
                 if link in self.frames:
                     self.frames[link].visible = link in objects.present
