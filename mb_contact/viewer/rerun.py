@@ -14,7 +14,6 @@ import numpy as np
 from mb_contact.errors import InputError
 from mb_contact.simulation.arrows import COLOURS, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
-from mb_contact.viewer.graph import SLASH
 from mb_contact.viewer.look import rgb
 from mb_contact.viewer.normals import creased
 from mb_contact.viewer.snapshot import Poses, Snapshot
@@ -54,27 +53,27 @@ def write_rerun(
         raise InputError(f"cannot write '{path}': {error}") from None
     stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     for i, part in enumerate(drawing.visuals):
-        stream.log(f"{_entity(part.link)}/visual_{i}", _mesh(rr, part), static=True)
+        stream.log(_entity(rr, "world", part.link, f"visual_{i}"), _mesh(rr, part), static=True)
         if part.link not in drawing.moving:
-            stream.log(_entity(part.link), _pose(rr, *poses[part.link]), static=True)
+            stream.log(_entity(rr, "world", part.link), _pose(rr, *poses[part.link]), static=True)
     size = drawing.size or extent(drawing, poses)[1]
     arrows = ArrowScale(size, drawing.weight)
     for frame in frames:
         stream.set_time("time", duration=frame.time)
         for link, pose in frame.poses.items():
-            stream.log(_entity(link), _pose(rr, *pose))
+            stream.log(_entity(rr, "world", link), _pose(rr, *pose))
         arrows.settle(frame.contacts.forces)
         arrows.see(frame.contacts.forces)
         _log_contacts(rr, stream, frame.contacts, arrows.scale, POINT * size)
-        for name, values in _curves(frame).items():
-            stream.log(name, rr.Scalars(values))
+        for names, value in _curves(frame).items():
+            stream.log(_entity(rr, *names), rr.Scalars(value))
     stream.disconnect()
     return Path(path)
 
 
-def _entity(link):
-    """Path of a link; a slash would make a level of its own."""
-    return f"world/{link.replace('/', SLASH)}"
+def _entity(rr, *names):
+    """Path of an entity, of names that may have any signs."""
+    return "/".join(rr.escape_entity_path_part(name) for name in names)
 
 
 def _mesh(rr: Any, part: Part) -> Any:
@@ -98,9 +97,10 @@ def _log_contacts(rr, stream, contacts, scale, thick):
 
 
 def _curves(frame):
-    """What is plotted, by entity: joints, and energies."""
-    joints, found = frame.readings, {}
+    """What is plotted, by the names of its entity: joints, and energies."""
+    found: dict[tuple[str, ...], float] = {}
+    joints = frame.readings
     for quantity in ("positions", "velocities", "efforts"):
         for joint, value in zip(joints.joints, getattr(joints, quantity)):
-            found[f"joints/{quantity}/{joint.replace('/', SLASH)}"] = value
-    return found | {f"energy/{name}": value for name, value in joints.energies.items()}
+            found["joints", quantity, joint] = value
+    return found | {("energy", name): value for name, value in joints.energies.items()}

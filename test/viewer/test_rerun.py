@@ -22,7 +22,7 @@ CAN = ROOT / "config" / "falling_can.yaml"
 
 def test_what_is_written_is_read_back(tmp_path):
     pytest.importorskip("rerun", reason="pip install 'mb_contact[rerun]'")
-    from rerun.experimental import RrdReader
+    from rerun.chunk import RrdReader
 
     path = tmp_path / "can.rrd"
     assert main(["view", str(CAN), "--rerun", str(path), "--duration", "0.4"]) == 0
