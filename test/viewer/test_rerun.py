@@ -30,7 +30,8 @@ def test_what_is_written_is_read_back(tmp_path):
     for chunk in RrdReader(path).stream():
         chunks.setdefault(str(chunk.entity_path), []).append(chunk.to_record_batch())
     can = [batch for batch in chunks["/world/can"] if "Transform3D:translation" in batch.schema.names]
-    last = np.array(can[-1].column("Transform3D:translation")[-1].as_py()[0])
+    columns = [[batch.column(name).to_pylist() for name in ("time", "Transform3D:translation")] for batch in can]
+    last = max(row for column in columns for row in zip(*column))[1][0]
     simulator = mb.Simulator(CAN)
     while simulator.time < 0.4 - 0.5 * simulator.time_step:
         simulator.step()
