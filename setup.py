@@ -39,6 +39,7 @@ REQUIRED = [
 ]
 PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
+RERUN = ["rerun-sdk>=0.41"]  # files for its viewer
 GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.3"]
 DISTRIBUTED = ["ray>=2.40"]
@@ -141,6 +142,7 @@ setup(
         "plot": PLOT,
         "test": TEST,
         "viewer": VIEWER,
+        "rerun": RERUN,
         "gym": GYM,
         "control": CONTROL,
         "mjcf": MJCF,  # import of MuJoCo's models

@@ -44,7 +44,7 @@
     const now = performance.now() / 1000;
     if (document.hidden || now - since > 3 * SECONDS) [counted, since] = [0, now];
     counted += 1;
-    if (turned || now - since < SECONDS) return;
+    if (turned || window.mbContactCamera.keep || now - since < SECONDS) return;
     const label = [...document.querySelectorAll("label")].find((e) => e.innerText.trim() === "shadows");
     const box = label && document.getElementById(label.htmlFor);
     if (counted / (now - since) < SLOW && box && box.checked) {
@@ -62,7 +62,7 @@
       wait = 30;
     }
     if (!current || !current.cameraControl) return;
-    window.mbContactCamera.controls = current.cameraControl;  // for whoever looks from a console
+    Object.assign(window.mbContactCamera, { controls: current.cameraControl, viewer: current });  // for a console
     limit(current.cameraControl);
   };
   tick();

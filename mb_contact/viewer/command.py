@@ -19,6 +19,7 @@ from mb_contact.viewer.options import ViewOptions
 from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.recording import Bag, Recording, is_recording
+from mb_contact.viewer.rerun import write_rerun
 from mb_contact.viewer.serving import Served, has_screen
 
 LISTENING = "web view at "  #: what the line that names the address has, for programs that wait for it
@@ -43,13 +44,14 @@ def run_view(scene: str | Path | None, options: ViewOptions | None = None) -> in
         A bug in a step: what ended the simulation.
     """
     options = options or ViewOptions()
-    import_viser()  # before anything that takes long
+    if options.rerun is None:
+        import_viser()  # before anything that takes long
     if options.duration is not None and not options.duration > 0.0:
         raise InputError(f"--duration must be above zero, got {options.duration:g}")
     first = _first(scene, options)
     old = take_signals(signal.default_int_handler, (signal.SIGTERM,))  # ends the view as Ctrl-C does
     try:
-        if options.html is not None:
+        if options.html is not None or options.rerun is not None:
             _write(first(), options)
         else:
             _show(first() if scene is not None else None, options, scene)
@@ -70,15 +72,16 @@ def _first(scene, options):
     recorded = scene is not None and is_recording(scene)
     if options.scene is not None and not recorded:
         raise InputError("--scene names the scene of a recording; a scene is shown by mb-contact view SCENE")
-    if scene is None and (options.follow or options.html is not None):
-        raise InputError(f"{'--follow' if options.follow else '--html'} needs a scene: mb-contact view SCENE ...")
+    written = "--html" if options.html is not None else "--rerun" if options.rerun is not None else None
+    if scene is None and (options.follow or written):
+        raise InputError(f"{'--follow' if options.follow else written} needs a scene: mb-contact view SCENE ...")
     if recorded and options.follow:
         raise InputError("--follow shows a node that runs a scene; a recording is shown by mb-contact view FILE")
     if recorded:
         return lambda: _play(scene, options)
     if options.follow:
-        if options.html is not None:
-            raise InputError("--html writes what is simulated or recorded; record the node, and view that")
+        if written:
+            raise InputError(f"{written} writes what is simulated or recorded; record the node, and view that")
         return lambda: _follow(scene, options)
     return lambda: _simulate(scene, options)
 
@@ -148,20 +151,23 @@ def _another(options):
 
 
 def _write(first, options):
-    """One HTML file of a recording, or of a simulation that runs as fast as it can."""
+    """Files of a recording, or of a simulation that runs as fast as it can."""
     source, drawing, poses, title = first
     for line in drawing.missing:
         _progress(line)
-    served = Served("127.0.0.1", options.port)
-    try:
-        page, frames = Page(served.server, first), None
-        if isinstance(source, Player):
-            frames = source.recorded(options.duration or HTML_SECONDS)
-            tell_failure(source)
-        path = page.save(options.html, frames)
-    finally:
-        served.close()
-    _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in any browser")
+    frames = [*(source.recorded(options.duration or HTML_SECONDS) if isinstance(source, Player) else source.frames())]
+    if isinstance(source, Player):
+        tell_failure(source)
+    if options.rerun is not None:
+        path = write_rerun(options.rerun, drawing, poses, frames, title)
+        _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in Rerun's viewer: rerun {path}")
+    if options.html is not None:
+        served = Served("127.0.0.1", options.port)
+        try:
+            path = Page(served.server, first).save(options.html, frames)
+        finally:
+            served.close()
+        _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in any browser")
 
 
 def tell_failure(player: Player) -> None:

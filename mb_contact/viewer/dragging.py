@@ -33,11 +33,13 @@ class Dragging:
             "/pulls", np.zeros((1, 2, 3)), LINE, thickness=WIDTH, thickness_units="screen", visible=False
         )
 
-    def attach(self, mesh: Any, link: str) -> None:
-        """Let a mesh be dragged with the left button; ``link`` is what it is fixed to."""
+    def attach(self, mesh: Any, links: tuple[str, ...]) -> None:
+        """Let a mesh be dragged with the left button; ``links`` are those that it draws, each once."""
 
         async def hear(event: Any) -> None:  # a coroutine: the phases come in their order
-            self.hear(event.client_id, link, event.phase, event.start_position, event.end_position)
+            which = event.instance_index or 0
+            if 0 <= which < len(links):  # a browser may send anything
+                self.hear(event.client_id, links[which], event.phase, event.start_position, event.end_position)
 
         mesh.on_drag("left")(hear)
 

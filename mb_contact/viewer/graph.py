@@ -3,7 +3,8 @@
 
 """The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ import numpy.typing as npt
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
-from mb_contact.viewer.drawing import Drawing
+from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.look import rgb
 from mb_contact.viewer.normals import creased, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 SLASH = "\u2215"  #: what stands for a slash in the names of nodes
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
+CROWDS, CROWD = "/crowds", 8  #: above the nodes of links that look alike, and from how many on they share one
 STILL = 7  #: digits of a pose in which it has changed, if it has
 COLLISION = (255, 120, 30)  #: colour of collision shapes
 AXES = 0.12  #: length of the axes of a link, of the scene's size
@@ -25,8 +28,56 @@ NORMAL = 0.05  #: length of a drawn normal [m]
 SIDES = 16  #: of a drawn friction cone
 
 
+class Crowd:
+    """Moving links that one mesh each draws, the same but for its colour: one node, which a browser draws in one call.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    name : str
+        Of the node.
+    parts : list of Part
+    """
+
+    def __init__(self, server: Any, name: str, parts: list[Part]) -> None:
+        self.links = tuple(part.link for part in parts)
+        self._rows = np.tile((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (len(parts), 1))  #: places and quaternions w x y z
+        self.mesh = server.scene.add_batched_meshes_simple(
+            name, *creased(parts[0]), self._rows[:, 3:], self._rows[:, :3], batched_scales=np.ones(len(parts)),
+            batched_colors=np.array([rgb(part.colour) for part in parts], np.uint8), lod="off", side="double",
+        )  # fmt: skip
+
+    def place(self, poses: Poses) -> None:
+        """Move its links; those that are not named stay."""
+        rows = self._rows.copy()
+        for k, link in enumerate(self.links):
+            if link in poses:
+                rows[k, :3], rows[k, 3:] = poses[link][0], wxyz(poses[link][1])
+        if np.abs(rows - self._rows).max() > 10.0**-STILL:
+            self._rows = rows
+            self.mesh.batched_positions, self.mesh.batched_wxyzs = rows[:, :3], rows[:, 3:]
+
+    def hide(self, gone: Collection[str]) -> None:
+        """Show its links but for those that are gone."""
+        self.mesh.batched_scales = np.array([float(link not in gone) for link in self.links])
+
+
+def crowds(drawing: Drawing) -> list[list[Part]]:
+    """Visual parts that may share a node: of CROWD or more links that move, carry nothing, and have no other part."""
+    count = Counter(part.link for part in drawing.visuals)
+    hosts = {host for host, _, _ in drawing.frames.values()}
+    found: dict[Any, list[Part]] = {}
+    for part in drawing.visuals:
+        alone = count[part.link] == 1 and part.link in drawing.moving and part.link not in hosts
+        if alone and part.texture is None and part.opacity >= 1.0:
+            found.setdefault((part.vertices.tobytes(), part.triangles.tobytes()), []).append(part)
+    return [parts for parts in found.values() if len(parts) >= CROWD]
+
+
 class SceneGraph:
     """Nodes of a Drawing below ``/links``, named after their links; those of spawned objects are below ``/spawned``.
+
+    Links that look alike are Crowds; those have a node of their own from when it is needed.
 
     Parameters
     ----------
@@ -35,11 +86,11 @@ class SceneGraph:
     poses : dict
         Link to position and quaternion x y z w, of every link that is drawn and of the fixed ones too.
     attach : callable, optional
-        Called with the mesh and the link of everything that moves.
+        Called with each mesh of what moves and its links: several where they look alike.
     """
 
     def __init__(
-        self, server: Any, drawing: Drawing, poses: Poses, attach: Callable[[Any, str], Any] | None = None,
+        self, server: Any, drawing: Drawing, poses: Poses, attach: Callable[[Any, tuple[str, ...]], Any] | None = None,
         size: float = 1.0,
     ) -> None:  # fmt: skip
         self._server, self._drawing, self._attach = server, drawing, attach
@@ -49,21 +100,38 @@ class SceneGraph:
         self._selected: str | None = None
         self._collisions: list[Any] | None = None
         self._version: int | None = None
-        self._placed: dict[str, tuple[float, ...]] = {}  #: poses that the page has
+        self._placed: dict[str, tuple[float, ...]] = {}  #: poses of links
         self._spawned: dict[str, Any] = {}  #: frames of objects that the scene file does not know
         server.scene.set_up_direction("+z")
-        self.frames = {}  #: link to the handle of its frame
+        drawn = dict.fromkeys(part.link for part in (*drawing.visuals, *drawing.collisions, *drawing.planes))
+        self.links = (*drawn, *drawing.frames)  #: all that have a node, or can have one
+        self.frames: dict[str, Any] = {}  #: link to the handle of its frame
         self.grounds: list[Any] = []
         with server.atomic():
-            for link in dict.fromkeys(part.link for part in (*drawing.visuals, *drawing.collisions, *drawing.planes)):
-                self.frames[link] = server.scene.add_frame(node_name(link), **self._axes)
+            groups = enumerate(crowds(drawing))
+            self._crowds = [Crowd(server, f"{CROWDS}/{k}", parts) for k, parts in groups]
+            crowded = {link for crowd in self._crowds for link in crowd.links}
+            for link in drawn:
+                if link not in crowded:
+                    self._frame(link)
             for link, (host, position, quaternion) in drawing.frames.items():
                 pose = {"position": position, "wxyz": wxyz(quaternion)}
                 self.frames[link] = server.scene.add_frame(node_name(link, node_name(host)), **self._axes, **pose)
             self.place({link: pose for link, pose in poses.items() if link not in drawing.frames})
-            self._visuals = [self._mesh(part, f"visual_{i}") for i, part in enumerate(drawing.visuals)]
+            self._visuals = [self._mesh(part, f"visual_{i}") for i, part in enumerate(drawing.visuals)
+                             if part.link not in crowded]  # fmt: skip
+            for crowd in self._crowds:
+                self._visuals.append(self._attached(crowd.mesh, *crowd.links))
             for i, plane in enumerate(drawing.planes):
                 self._plane(plane, f"plane_{i}")
+
+    def _frame(self, link):
+        """The frame of a link, made where it has none yet."""
+        if link not in self.frames:
+            *position, x, y, z, w = self._placed.get(link, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+            pose = {"position": position, "wxyz": (w, x, y, z)}
+            self.frames[link] = self._server.scene.add_frame(node_name(link), **self._axes, **pose)
+        return self.frames[link]
 
     def _mesh(self, part, name, root=LINKS):
         node = f"{node_name(part.link, root)}/{name}"
@@ -71,17 +139,18 @@ class SceneGraph:
             return self._attached(self._server.scene.add_mesh_trimesh(node, textured(part)), part.link)
         mesh = self._server.scene.add_mesh_simple(
             node, *creased(part), side="double",
-            color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
+            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
         )  # fmt: skip
         return self._attached(mesh, part.link)
 
-    def _attached(self, mesh, link):
-        if self._attach is not None and link in self._drawing.moving:
-            self._attach(mesh, link)
+    def _attached(self, mesh, *links):
+        """A mesh of a link, or of several that look alike, which can be dragged if they move."""
+        if self._attach is not None and links[0] in self._drawing.moving:
+            self._attach(mesh, links)
         return mesh
 
     def _wires(self, part, name):
-        node = f"{node_name(part.link)}/{name}"
+        node = f"{self._frame(part.link).name}/{name}"
         mesh = self._server.scene.add_mesh_simple(node, part.vertices, part.triangles, color=COLLISION, wireframe=True)
         return self._attached(mesh, part.link)
 
@@ -94,6 +163,8 @@ class SceneGraph:
     def place(self, poses: Poses) -> None:
         """Move the links; those that are not named stay."""
         with self._server.atomic():
+            for crowd in self._crowds:
+                crowd.place(poses)
             for link, (position, quaternion) in poses.items():
                 now = (*(round(float(x), STILL) for x in position), *(round(float(x), STILL) for x in quaternion))
                 if self._placed.get(link) == now:  # viser would compare each anew, which takes most of a frame
@@ -119,8 +190,11 @@ class SceneGraph:
             }
             for i, part in enumerate(objects.spawned):
                 self._mesh(part, f"visual_{i}", SPAWNED)
+            for crowd in self._crowds:
+                crowd.hide(self._drawing.objects.keys() - objects.present)
             for link in self._drawing.objects:
-                self.frames[link].visible = link in objects.present
+                if link in self.frames:
+                    self.frames[link].visible = link in objects.present
 
     def select(self, link: str | None) -> None:
         """Show axes and name of one link, whatever the others do."""
@@ -139,9 +213,12 @@ class SceneGraph:
 
     def _mark(self):
         with self._server.atomic():
-            for link, frame in self.frames.items():
-                frame.show_axes = self._shown["axes"] or link == self._selected
-                named = self._shown["names"] or link == self._selected
+            for link in self.links:
+                axes, named = (self._shown[what] or link == self._selected for what in ("axes", "names"))
+                if link not in self.frames and not (axes or named):
+                    continue
+                frame = self._frame(link)
+                frame.show_axes = axes
                 if named and link not in self._names:
                     self._names[link] = self._server.scene.add_label(f"{frame.name}/name", link, anchor="bottom-left")
                 if link in self._names:

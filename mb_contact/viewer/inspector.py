@@ -42,7 +42,7 @@ class Inspector:
         self._places: list[tuple[str, Floats]] = []  #: that are measured: link and point in its axes
         self.folder = server.gui.add_folder("Selected and measured")
         with self.folder:
-            links = tuple(dict.fromkeys((NOTHING, *graph.frames)))  # a list that has a name twice ends the page
+            links = tuple(dict.fromkeys((NOTHING, *graph.links)))  # a list that has a name twice ends the page
             hint = "Click a link in the picture, or type a part of its name."
             self.choice = server.gui.add_dropdown("link", links, initial_value=NOTHING, hint=hint)
             self.text = server.gui.add_markdown("")
@@ -66,7 +66,7 @@ class Inspector:
         """A ray from the camera through the pixel of a click, in the world."""
         hit = pick(self._drawing, self._poses, np.asarray(origin, float), np.asarray(direction, float))
         if not self.measuring.value:
-            self.choice.value = NOTHING if hit is None or hit[0] not in self._graph.frames else hit[0]
+            self.choice.value = NOTHING if hit is None or hit[0] not in self._graph.links else hit[0]
         elif hit is not None:
             link, place = hit
             p, quaternion = self._poses[link]
@@ -75,7 +75,7 @@ class Inspector:
 
     def _selected(self):
         link = self.choice.value
-        self._graph.select(link if link in self._graph.frames else None)
+        self._graph.select(link if link in self._graph.links else None)
         self._write()
 
     def _forget(self):

@@ -30,13 +30,13 @@ class Look(NamedTuple):
     section: tuple[int, int, int]  #: and 1 m
 
 
-
-def _bytes(colour: tuple[float, float, float]) -> tuple[int, int, int]:
+def rgb(colour: tuple[float, ...]) -> tuple[int, int, int]:
+    """Red, green and blue from 0 to 255, of a colour from 0 to 1."""
     red, green, blue = (round(255.0 * part) for part in colour)
     return red, green, blue
 
 
-LIGHT = Look(_bytes(ZENITH), _bytes(HORIZON), _bytes(GROUND), (182, 185, 184), (158, 162, 162))
+LIGHT = Look(rgb(ZENITH), rgb(HORIZON), rgb(GROUND), (182, 185, 184), (158, 162, 162))
 DARK = Look((20, 24, 32), (58, 66, 78), (62, 66, 71), (74, 79, 84), (98, 104, 110))
 
 

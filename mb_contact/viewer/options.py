@@ -37,6 +37,7 @@ class ViewOptions:
     open: bool = False
     scene: str | None = None  #: of a recording
     html: str | None = None  #: file to write in the place of a page
+    rerun: str | None = None  #: the same for Rerun's viewer
 
 
 def as_port(value: Any) -> int:
@@ -88,6 +89,7 @@ _OPTIONS = (
     ("--duration", {"type": float, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
     ("--scene", {"metavar": "FILE", "help": "of a recording that does not tell its scene"}),
     ("--html", {"metavar": "FILE", "help": "write one HTML file that runs without a server, and end"}),
+    ("--rerun", {"metavar": "FILE", "help": "write a file for Rerun's viewer (.rrd), and end"}),
 )  # fmt: skip
 _FOLLOWING = (
     ("--follow", {"action": "store_true", "help": "by its topics joint_states, /tf, contacts, certificate"}),

@@ -23,9 +23,7 @@ from mb_contact.viewer.normals import part_normals
 from mb_contact.viewer.snapshot import Poses
 
 SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
-TAPS = 3 * np.array([(0, 0), *((i, j) for i in range(-2, 3) for j in range(-2, 3) if (i, j) != (0, 0))])
-TAPS[1:] = TAPS[1:][np.argsort(-np.abs(TAPS[1:]).sum(axis=1), kind="stable")]  # the middle, then corners first
-#: pixels of that around a place over which the edge of a shadow is softened
+SOFT = 13  #: side of the square of those over which the edge of a shadow is softened
 FINE = 2  #: samples a pixel along each axis
 
 
@@ -97,7 +95,7 @@ def render(
     picture = np.empty_like(sights)
     middle, eye = np.append(*_middle(triangles)), np.array([camera.eye])
     shadows = _shadows(triangles[: len(triangles) - marks])
-    paint(pixels, hit, coats, both, near.ravel(), sights, eye, *shadows, TAPS, middle, picture)
+    paint(pixels, hit, coats, both, near.ravel(), sights, eye, *shadows, SOFT, middle, picture)
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
 

@@ -14,7 +14,7 @@ import mb_contact as mb
 from mb_contact.model.builtin.wheel import FILES
 from mb_contact.model.rotations import quat_to_matrix
 from paths import ROOT
-from scenes.mesh_bodies import mug
+from scenes.mesh_bodies import gear, mug
 from scenes.shipped_scenes import CONFIG, SCENES
 
 TOLERANCE = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
@@ -52,11 +52,15 @@ def test_the_pieces_of_the_wheel_are_those_of_their_program(file):
     assert (ROOT / "urdf" / file).read_text() == FILES[file](), "python -m mb_contact.model.builtin.wheel urdf"
 
 
+def vertices_of(name):
+    """Vertices (v, 3) of a mesh file of the library."""
+    lines = (CONFIG / "meshes" / name).read_text().splitlines()
+    return np.array([line.split()[1:] for line in lines if line.startswith("v ")], dtype=float)
+
+
 def test_mugs_hang_on_their_hooks():
     """Each handle stays around its hook; the mesh is that of its function."""
-    lines = (CONFIG / "meshes" / "mug.obj").read_text().splitlines()
-    vertices = np.array([line.split()[1:] for line in lines if line.startswith("v ")], dtype=float)
-    np.testing.assert_allclose(vertices, np.unique(mug().reshape(-1, 3).round(5), axis=0), atol=1e-12)
+    np.testing.assert_allclose(vertices_of("mug.obj"), np.unique(mug().reshape(-1, 3).round(5), axis=0), atol=1e-12)
 
     def watch(sim, _):
         if sim.step_count % 20 == 0:
@@ -67,6 +71,23 @@ def test_mugs_hang_on_their_hooks():
 
     sim = simulate("mugs_on_hooks.yaml", 1.0, watch)
     assert np.abs(sim.v).max() > 0.5  # they still swing
+
+
+def test_wheels_with_teeth_keep_their_ratio():
+    """The meshes are those of their function; wheels turn as their teeth say, but for the play between them."""
+    for teeth in (18, 27):
+        expected = np.unique(gear(teeth).round(6).reshape(-1, 3), axis=0)
+        np.testing.assert_allclose(vertices_of(f"gear_{teeth}.obj"), expected, atol=1e-12)
+    apart = []
+
+    def watch(sim, _):
+        first, second, third = sim.q
+        apart.append((first + second * 18 / 27, first - third))
+
+    sim = simulate("gears.yaml", 0.4, watch)
+    assert sim.q[0] < 0.0 < sim.q[1]  # the pendulum has gone through its lowest place
+    play = 4e-4 / 0.0675 / np.cos(np.deg2rad(20.0))  # of two wheels as an angle of the first [rad]
+    assert 0.2 * play < np.ptp(np.array(apart)[:, 0]) < 1.3 * play and np.ptp(np.array(apart)[:, 1]) < 2.6 * play
 
 
 def test_everything_stays_on_the_table_and_comes_to_rest():

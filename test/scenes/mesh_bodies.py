@@ -108,6 +108,23 @@ def wheel(outline, bore, width):
     return sheet_of(closed(np.stack([np.column_stack([xy, np.full(len(xy), z)]) for xy, z in rows])))
 
 
+def involute_wheel(teeth, chords, module=0.002, play=40e-6):
+    """Outline (k, 2) of a wheel of involute teeth, 20 degrees, each flank thinner by a quarter of the play."""
+    pitch, base = 0.5 * module * teeth, 0.5 * module * teeth * np.cos(np.deg2rad(20.0))
+    roll = np.linspace(0.0, np.sqrt(((pitch + 0.9 * module) / base) ** 2 - 1.0), chords + 1)
+    radius, pressure = base * np.sqrt(1.0 + roll**2), np.deg2rad(20.0)
+    half = 0.5 * np.pi / teeth - 0.25 * play / pitch + np.tan(pressure) - pressure - roll + np.arctan(roll)
+    foot = min(pitch - 1.25 * module, 0.98 * base)
+    half, radius = np.append(1.02 * half[0], half), np.append(foot, radius)
+    angle = (2.0 * np.pi * np.arange(teeth) / teeth)[:, None] + np.append(-half, half[::-1])
+    return (np.append(radius, radius[::-1]) * np.stack([np.cos(angle), np.sin(angle)])).reshape(2, -1).T
+
+
+def gear(teeth):
+    """The wheels of config/gears.yaml: module 5 mm, 0.4 mm of play, a bore of 12 mm, 12 mm wide."""
+    return wheel(involute_wheel(teeth, 2, 0.005, 4e-4), 0.006, 0.012)
+
+
 def threaded(inner, outer, turns, pitch, sides):
     """A body between two helical surfaces of constant cross-section (polygons of radius over part of a turn).
 

@@ -8,7 +8,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
-from scenes.mesh_bodies import closed, mug, revolved, sheet_of, tube, wheel, write_obj
+from scenes.mesh_bodies import closed, involute_wheel, mug, revolved, sheet_of, tube, wheel, write_obj
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 DEEPEST = 1e-8
@@ -125,18 +125,6 @@ def test_a_key_turns_in_its_lock(tmp_path, fits):
             assert turn > 1.0 if fits else abs(turn) < 0.01
         else:
             assert slide == pytest.approx(0.0002, abs=1e-7) if fits else slide > 0.01
-
-
-def involute_wheel(teeth, chords, module=0.002, play=40e-6):
-    """Outline (k, 2) of a wheel of involute teeth, 20 degrees, each flank thinner by a quarter of the play."""
-    pitch, base = 0.5 * module * teeth, 0.5 * module * teeth * np.cos(np.deg2rad(20.0))
-    roll = np.linspace(0.0, np.sqrt(((pitch + 0.9 * module) / base) ** 2 - 1.0), chords + 1)
-    radius, pressure = base * np.sqrt(1.0 + roll**2), np.deg2rad(20.0)
-    half = 0.5 * np.pi / teeth - 0.25 * play / pitch + np.tan(pressure) - pressure - roll + np.arctan(roll)
-    foot = min(pitch - 1.25 * module, 0.98 * base)
-    half, radius = np.append(1.02 * half[0], half), np.append(foot, radius)
-    angle = (2.0 * np.pi * np.arange(teeth) / teeth)[:, None] + np.append(-half, half[::-1])
-    return (np.append(radius, radius[::-1]) * np.stack([np.cos(angle), np.sin(angle)])).reshape(2, -1).T
 
 
 def free_turn(outline, other, centre):

@@ -41,7 +41,7 @@ class Browser:
         command = [find_browser(), *FLAGS, f"--user-data-dir={folder}", "about:blank"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                          env={**os.environ, "LANG": "en_US.UTF-8"})  # not C, which has no language
-        found = None
+        self.pid, found = self._process.pid, None
         for line in self._process.stderr:
             found = re.search(r"ws://([^/\s]+)(/\S*)", line)
             if found:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.rays.light import GROUND, HORIZON, LAMP, ZENITH
+from mb_contact.core.rays.shade import part_reached
 from mb_contact.model.shapes.normals import corner_normals
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
 from mb_contact.viewer.drawing import Part
 from mb_contact.viewer.normals import creased, part_normals
-from mb_contact.viewer.render import Camera, render
+from mb_contact.viewer.render import SOFT, Camera, render
 
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
 
@@ -101,3 +102,17 @@ def test_the_shade_of_a_ball_has_no_facets():
     kinks = [np.abs(np.diff(render(shape, colours, camera, None, normals)[150, 110:190, 0].astype(int), 2)).max()
              for normals in (None, flat)]  # fmt: skip
     assert kinks[0] <= 3 < kinks[1]
+
+
+def test_the_edge_of_a_shadow_has_no_steps():
+    """Behind a straight edge, along one of its pixels' axes or aslant, the light grows steadily, not pixel by pixel."""
+    frame, at = np.eye(3), np.array([[0.0, 0.0, 0.0, 1.0]])  # a pixel of the lamp is a metre
+    place = np.linspace(20.0, 44.0, 481)
+    for slope in (0.0, 0.5):
+        rows, columns = np.mgrid[0:64, 0:64] + 0.5
+        depth = np.where(columns + slope * (rows - 32.0) < 32.0, 100.0, 1.0)
+        seen = np.array([part_reached(depth, frame, at, SOFT, (x, 32.0, 1.0)) for x in place])
+        assert seen[0] == 0.0 and seen[-1] == 1.0
+        assert np.abs(np.diff(seen)).max() <= 0.051 / SOFT * (1.0 + 1e-9)
+        if slope == 0.0:
+            np.testing.assert_allclose(seen, np.clip((place - 32.0) / SOFT + 0.5, 0.0, 1.0), atol=1e-12)

@@ -13,7 +13,6 @@ from mb_contact.core.tree.spatial import vector, vector_dot, vector_product, vec
 from mb_contact.types import SHAPE_PLANE
 
 LIFTED, SLACK = 2e-3, 8.0  #: above a surface from which the lamp is looked for [m], and below what it sees [its pixels]
-FEW = 5
 
 
 @unlocked
@@ -144,7 +143,7 @@ def draw_triangles(screen, nearness, wanted, which, near):
 
 
 @unlocked
-def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, taps, middle, out):
+def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, soft, middle, out):
     """Colours of a picture's rays, of which a depth buffer says what they meet, under a lamp with another one.
 
     Parameters
@@ -163,8 +162,8 @@ def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, ta
         What the lamp sees: heights above the lowest of all along ``frame``'s third axis [m], 0 where nothing.
     frame, at : (3, 3), (1, 4)
         Axes of the lamp as columns; lowest places [m] on its first two, and on the third, and pixels a metre.
-    taps : int64 (p, 2)
-        Pixels of ``depth`` around a place over which edges are softened; where the first FEW agree there is none.
+    soft : int
+        Side of the square around a place over which the edges of shadows are softened, odd [pixels of ``depth``].
     middle : (3,)
         Of the floor, which fades into the horizon, and half of its side [m].
     out : (n, 3)
@@ -180,7 +179,7 @@ def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, ta
         n, side = ((0.0, 0.0, 1.0), -d[2]) if floor else smooth_normal(triangles[hit[k]], point, d)
         long = max(length_of(n), 1e-300) * (1.0 if side >= 0.0 else -1.0)
         n = (n[0] / long, n[1] / long, n[2] / long)
-        reached = part_reached(depth, frame, at, taps, vector_sum(point, LIFTED, n))
+        reached = part_reached(depth, frame, at, soft, vector_sum(point, LIFTED, n))
         colour = shaded(vector(colours, k), n, d, reached, 0.0 if floor else GLOSS)
         mist = 0.0
         if floor:
@@ -192,27 +191,38 @@ def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, ta
 
 
 @kernel
-def part_reached(depth, frame, at, taps, point):
-    """Part of the lamp that is seen from a point, as ``paint`` has it."""
+def part_reached(depth, frame, at, soft, point):
+    """Part of the lamp that is seen from a point, as ``paint`` has it: the mean over a square, which has no steps."""
     x = frame[0, 0] * point[0] + frame[1, 0] * point[1] + frame[2, 0] * point[2]
     y = frame[0, 1] * point[0] + frame[1, 1] * point[1] + frame[2, 1] * point[2]
     z = frame[0, 2] * point[0] + frame[1, 2] * point[1] + frame[2, 2] * point[2]
     scale, pixels = at[0, 3], depth.shape[0]
-    column, row = math.floor((x - at[0, 0]) * scale), math.floor((y - at[0, 1]) * scale)
-    if min(column, row) < 0 or max(column, row) >= pixels:
+    column, row = (x - at[0, 0]) * scale, (y - at[0, 1]) * scale
+    if min(column, row) < 0.0 or max(column, row) >= pixels:
         return 1.0
-    deep, lit, count = z - at[0, 2] + SLACK / scale, 0, 0
-    for end in (min(FEW, taps.shape[0]), taps.shape[0]):
-        lit, count = 0, 0
-        for tap in range(end):
-            u = min(pixels - 1, max(0, int(column) + taps[tap, 0]))
-            v = min(pixels - 1, max(0, int(row) + taps[tap, 1]))
-            over = depth[v, u]
-            lit += 1 if over <= deep or over == 0.0 else 0
-            count += 1
-        if lit == 0 or lit == count:  # at an edge all of them are looked at
-            break
-    return lit / count
+    deep = z - at[0, 2] + SLACK / scale
+    left, top = math.floor(column - 0.5 * soft), math.floor(row - 0.5 * soft)
+    lit = lamp_sees(depth, int(row), int(column), deep)
+    for corner in range(4):
+        lit += lamp_sees(depth, int(top) + soft * (corner // 2), int(left) + soft * (corner % 2), deep)
+    if lit == 0 or lit == 5:
+        return lit / 5
+    reached = 0.0
+    across, down = column - 0.5 * soft - left, row - 0.5 * soft - top  # of the first pixels what is outside the square
+    for i in range(soft + 1):
+        high = 1.0 - down if i == 0 else down if i == soft else 1.0
+        for j in range(soft + 1):
+            wide = 1.0 - across if j == 0 else across if j == soft else 1.0
+            reached += high * wide * lamp_sees(depth, int(top) + i, int(left) + j, deep)
+    return reached / (soft * soft)
+
+
+@kernel
+def lamp_sees(depth, row, column, deep):
+    """1 where nothing is above a height in a pixel of the lamp's depth buffer, or the nearest one in it; else 0."""
+    last = depth.shape[0] - 1
+    over = depth[min(last, max(0, row)), min(last, max(0, column))]
+    return 1 if over <= deep or over == 0.0 else 0
 
 
 @kernel
