@@ -6,8 +6,8 @@
     python benchmarks/gradients.py [--states N] [--only SCENE] [--quick]
 
 Differences are extrapolated by Richardson, of each of q, v and effort; deviations are relative to the largest entry,
-or to one.  A state whose step has a kink within 1e-3, slips (in an impact too) without unique impulses, or has points of one face equally
-deep to 1e-6 m, of which the deepest one says how high all stand, is drawn again and counted.
+or to one.  A state whose step has a kink within 1e-3, slips (in an impact too) without unique impulses, or has points
+of one face equally deep to 1e-6 m, of which the deepest one says how high all stand, is drawn again and counted.
 Exit code 1 where a deviation is larger than 1e-6.
 """
 
@@ -181,8 +181,8 @@ def main():
     names = [options.only] if options.only else list(SCENES)
     print("| scene | states | that touch | drawn again at kinks | worst deviation |\n|---|--:|--:|--:|--:|")
     total, failed = 0, False
-    for i, name in enumerate(names):
-        worst, done, touching, kinks, refused = compare(SCENES[name], options.states, i)
+    for name in names:
+        worst, done, touching, kinks, refused = compare(SCENES[name], options.states, list(SCENES).index(name))
         print(f"| {name} | {done} | {touching} | {kinks} | {worst:.1e} |{' ' + refused if refused else ''}", flush=True)
         total, failed = total + done, failed or worst > BOUND or done == 0
     print(f"\n{total} states")
