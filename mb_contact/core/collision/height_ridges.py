@@ -201,7 +201,8 @@ def _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s):
 def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count):
     """Ends of the part of a ridge from a to b that is under a face of X, if a face lies flush on it.
 
-    An end from which the ridge goes on straight (``open_ends``) is none.
+    An end from which the ridge goes on straight (``open_ends``) is none.  A ridge that ends at the border of the face
+    is beside X, however far below the face: an edge that passes over the side of a flush slab is not in it.
 
     Returns
     -------
@@ -221,10 +222,12 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
         put_vector(polygon[row], 0, a)
         put_vector(polygon[row], 1, b)
         to_frame(work.frame, polygon[row], 2)
-    for k in range(clip_segment(polygon, region, tol)):
+    left = clip_segment(polygon, region, tol)
+    is_beside = length_of(between(polygon[0], 1, polygon[0], 0)) <= tol
+    for k in range(left):
         gap = polygon[0, k, 2] / cosine
         on_ridge = length_of(between(polygon[0], k, polygon[1], k))
-        if gap > far or (on_ridge <= tol and open_ends[k]):
+        if gap > far or (on_ridge <= tol and open_ends[k]) or (gap < -tol and is_beside):
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
@@ -235,14 +238,15 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
 def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name, far, tol, work, count):
     """Where the lowest point, edge or line of X along n is over the ridge: one point, two if they run side by side.
 
-    ``ridge`` is one end and the direction.
+    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, they are beside each other
+    however far below the lowest line the ridge is.
     """
     a, u = ridge
     code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
     w, c = vector_product(n, u), vector_sum(centre, -1.0, a)
     cu, cw, cn = vector_dot(u, c), vector_dot(w, c), vector_dot(n, c)
     hu, hw, hn = vector_dot(u, half), vector_dot(w, half), vector_dot(n, half)
-    first, last = 0.0, 0.0
+    first, last, size = 0.0, 0.0, length_of(half)
     if abs(hw) > PARALLEL * abs(hu):
         first = clamp(-cw / hw)
         last = first
@@ -256,6 +260,10 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
         t = first if k == 0 else last
         s, gap, aside = cu + t * hu, cn + t * hn, cw + t * hw
         if s < -tol or s > length + tol or gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
+            continue
+        at_end = (s <= tol and not open_ends[0]) or (s >= length - tol and not open_ends[1])
+        at_end = at_end or (size > 0.0 and (1.0 - abs(t)) * size <= tol)
+        if gap < -tol and first == last and at_end:
             continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
             continue
