@@ -185,15 +185,15 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
             d = vector_sum(vector_sum(p, -gap, n), -1.0, corner)
             for j in range(2):
                 ridge = geoms.mesh.border[triangle, 3 + 2 * k + j]
-                if ridge >= 0 and vector_dot(d, d) <= 16.0 * touch * touch and _leaves_beside(
-                    geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+                if ridge >= 0 and vector_dot(d, d) <= 16.0 * touch * touch and _is_beside(
+                    geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way
                 ):
                     return count
     if at_border:
         for k in range(3):
             ridge = geoms.mesh.border[triangle, k]
-            if edges[k] <= touch and ridge >= 0 and _leaves_beside(
-                geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+            if edges[k] <= touch and ridge >= 0 and _is_beside(
+                geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way
             ):
                 return count
     patch, p = geoms.patch[triangle], vector_sum(p, -0.5 * gap, n)
@@ -203,11 +203,15 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
 
 
 @kernel
-def _leaves_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, apart, way):
-    """Whether a peak of x at a ridge of y is farther out of y, at the end of its way, along the normal of a side.
+def _is_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way):
+    """Whether a peak of x at a ridge of y, with this gap along the normal n of one side, is the other side's.
 
-    ``apart`` is its separation there along the normal of the other side.
+    Deep along n it is not in y where it is not below the other plane; else it is of whom it is farther out of, along
+    the side's normal, at the end of its way.
     """
+    touch, apart = TOUCHES * geoms.unit[0], gap + vector_dot(n, way)
+    if gap < -touch and _is_out(geoms, geom_R, geom_p, y, ridge, p, touch):
+        return True
     a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
     for k in range(2):
         m = side_of(geoms, geom_R, y, ridge, k)
