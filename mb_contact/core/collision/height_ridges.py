@@ -38,6 +38,7 @@ ROUND_SLACK = 1e-9  #: of a round shape
 FLUSH = 0.999  #: cosine of the angle between a face and the normal from which on the face rests on the ridge
 CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
+ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
 
@@ -238,15 +239,15 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
 def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name, far, tol, work, count):
     """Where the lowest point, edge or line of X along n is over the ridge: one point, two if they run side by side.
 
-    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, they are beside each other
-    however far below the lowest line the ridge is.
+    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, the ridge's point is on the
+    surface of X, and beside it however far below the lowest line.
     """
     a, u = ridge
     code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
     w, c = vector_product(n, u), vector_sum(centre, -1.0, a)
     cu, cw, cn = vector_dot(u, c), vector_dot(w, c), vector_dot(n, c)
     hu, hw, hn = vector_dot(u, half), vector_dot(w, half), vector_dot(n, half)
-    first, last, size = 0.0, 0.0, length_of(half)
+    first, last = 0.0, 0.0
     if abs(hw) > PARALLEL * abs(hu):
         first = clamp(-cw / hw)
         last = first
@@ -261,10 +262,10 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
         s, gap, aside = cu + t * hu, cn + t * hn, cw + t * hw
         if s < -tol or s > length + tol or gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
             continue
-        at_end = (s <= tol and not open_ends[0]) or (s >= length - tol and not open_ends[1])
-        at_end = at_end or (size > 0.0 and (1.0 - abs(t)) * size <= tol)
-        if gap < -tol and first == last and at_end:
-            continue
+        if gap < -tol and first == last:
+            inside = -point_gap(geoms, geom_R, geom_p, x, vector_sum(a, s, u))[0]
+            if inside <= min(tol, ON_SURFACE * -gap):
+                continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
             continue
         p = vector_sum(vector_sum(a, s, u), 0.5 * gap, n)

@@ -26,6 +26,7 @@ from mb_contact.core.collision.mesh_tree import (
     mesh_point,
     plane_of,
     play_at,
+    play_beside,
     put_relative,
     side_of,
 )
@@ -173,7 +174,7 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
     edges = edge_heights(geoms, y, triangle, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
     at_border = False
     for k in range(3):
-        if edges[k] < -(play_at(gap, touch, work) if geoms.mesh.border[triangle, k] < 0 else touch):
+        if edges[k] < -play_beside(geoms, triangle, k, gap, touch, work):
             return count
         at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
     if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
