@@ -207,18 +207,18 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
 def _is_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way):
     """Whether a peak of x at a ridge of y, with this gap along the normal n of one side, is the other side's.
 
-    Deep along n it is not in y where it is not below the other plane; else it is of whom it is farther out of, along
-    the side's normal, at the end of its way.
+    That is whose normal it has too, and along it the peak is not in y, however deep along n; or else, at the end of its
+    way, farther out of y.
     """
     touch, apart = TOUCHES * geoms.unit[0], gap + vector_dot(n, way)
-    if gap < -touch and _is_out(geoms, geom_R, geom_p, y, ridge, p, touch):
-        return True
     a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
     for k in range(2):
         m = side_of(geoms, geom_R, y, ridge, k)
-        beside = vector_dot(m, vector_sum(p, -1.0, a)) + vector_dot(m, way)
-        if beside > apart + LEVEL * geoms.unit[0] and is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
-            return True
+        beside = vector_dot(m, vector_sum(p, -1.0, a))
+        farther = beside + vector_dot(m, way) > apart + LEVEL * geoms.unit[0]
+        if farther or (gap < -touch and beside >= -touch):
+            if is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
+                return True
     return False
 
 
