@@ -10,9 +10,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+from hand_kernels import between, exponential, pose_errors, turn_from
 from lift_controller import TwoHands
 
-from mb_contact.model.rotations import rotation_about
+__all__ = ["HandsTask", "SeenObjectController", "between", "compose", "exponential", "minimum_jerk", "turn_from"]
+
+SPACING = 1e-3  #: of the poses of which the wanted motion is made [s]
 
 
 @dataclass(frozen=True)
@@ -70,30 +73,9 @@ class SeenObjectController(TwoHands, ABC):
 
     def _errors(self):
         """Pose error, wanted velocity and acceleration (2, 6) of the hands, angular first, world axes."""
-        h = 1e-3
-        before, now, after = (self._hand_targets(self._clock + k * h) for k in (-1.0, 0.0, 1.0))
-        error, rate, acceleration = np.zeros((3, 2, 6))
-        for i, (p, R) in enumerate(zip(*self._hands)):
-            error[i, :3], error[i, 3:] = logarithm(now[i][1] @ R.T), now[i][0] - p
-            ahead, behind = logarithm(after[i][1] @ now[i][1].T), logarithm(now[i][1] @ before[i][1].T)
-            rate[i, :3], rate[i, 3:] = 0.5 * (ahead + behind) / h, 0.5 * (after[i][0] - before[i][0]) / h
-            acceleration[i, :3] = (ahead - behind) / h**2
-            acceleration[i, 3:] = (after[i][0] - 2.0 * now[i][0] + before[i][0]) / h**2
-        return error, rate, acceleration
-
-
-def exponential(rotation):
-    """Rotation matrix of a rotation vector (3,)."""
-    angle = np.sqrt(rotation @ rotation)
-    return np.eye(3) if angle < 1e-12 else rotation_about(rotation / angle, angle)
-
-
-def logarithm(R):
-    """Rotation vector (3,) of a rotation matrix, of angles below pi."""
-    sine = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    length = np.sqrt(sine @ sine)
-    angle = np.arctan2(length, 0.5 * (np.trace(R) - 1.0))
-    return sine if length < 1e-9 else sine * (angle / length)
+        targets = [self._hand_targets(self._clock + k * SPACING) for k in (-1.0, 0.0, 1.0)]
+        places, turns = (np.array([[pose[part] for pose in poses] for poses in targets]) for part in range(2))
+        return pose_errors(*self._hands, places, turns, SPACING)
 
 
 def minimum_jerk(s):
@@ -105,11 +87,3 @@ def minimum_jerk(s):
 def compose(a, b):
     """The pose b, given in the frame of pose a, in a's surroundings; poses are (position, rotation)."""
     return a[0] + a[1] @ b[0], a[1] @ b[1]
-
-
-def between(a, b, s, turn=0.0):
-    """Pose at the share s of the way from a to b, on an arc about the vertical through the origin by ``turn``."""
-    Rz, back = rotation_about((0.0, 0.0, 1.0), s * turn), rotation_about((0.0, 0.0, 1.0), -turn)
-    p = a[0] + s * (back @ b[0] - a[0])
-    R = a[1] @ exponential(s * logarithm(a[1].T @ back @ b[1]))
-    return Rz @ p, Rz @ R

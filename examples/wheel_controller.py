@@ -20,15 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hands_controller import (
-    HandsTask,
-    SeenObjectController,
-    between,
-    compose,
-    exponential,
-    logarithm,
-    minimum_jerk,
-)
+from hands_controller import HandsTask, SeenObjectController, between, compose, exponential, minimum_jerk, turn_from
 from lift_controller import HANDS, LiftError
 
 from mb_contact.model.rotations import rotation_about
@@ -319,7 +311,7 @@ class WheelController(SeenObjectController):
         if not phase.held:  # it rests: the mean is better than the last
             self._seen += 1
             (p, R), share = self._wheel, 1.0 / self._seen
-            self._wheel = p + share * (wheel[0] - p), exponential(share * logarithm(wheel[1] @ R.T)) @ R
+            self._wheel = p + share * (wheel[0] - p), exponential(share * turn_from(R, wheel[1])) @ R
             if phase.name == "approach":
                 self._mounted = self._wheel
             return
@@ -330,7 +322,7 @@ class WheelController(SeenObjectController):
             raise WheelError(f"the wheel is lost: it is {1e3 * np.linalg.norm(away):.0f} mm from its place")
         if phase.tracks:
             gain = self.task.tracking * 0.01
-            self._offset = self._offset + gain * np.array([logarithm(R @ wheel[1].T), -away])
+            self._offset = self._offset + gain * np.array([turn_from(wheel[1], R), -away])
 
     def _reference(self, clock, offset=True):
         """Pose of the wheel that is wanted."""

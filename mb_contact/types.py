@@ -44,6 +44,7 @@ SHAPE_ELLIPSOID = 5  #: size = semi-axes
 SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of its bounding box, whose middle is the origin
 SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
 SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as of a hull, with its thickness; welded
+HOLLOW, WITHIN = -1, -2  #: of ``Meshes.border``: along the edge a side rises; its plane goes on
 SHAPE_MESH = 9  #: triangles as they are, closed or a sheet; size, origin as of a hull
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field", "mesh")
@@ -168,7 +169,7 @@ class Meshes(NamedTuple):
     peak: np.ndarray  #: int64 (peaks,), vertices
     first_beside: np.ndarray  #: int64 (peaks + 1,), neighbours of each peak
     beside: np.ndarray  #: int64 (.,), vertices
-    border: np.ndarray  #: int64 (faces, 9), ridge along each edge, and two at each corner that bound its plane; or -1
+    border: np.ndarray  #: int64 (faces, 9), ridge along each edge, or HOLLOW, WITHIN; two at each corner, or -1
 
 
 def no_meshes():

@@ -315,3 +315,69 @@ def test_a_shape_away_from_its_bodys_origin_swings_past_or_strikes(clearance, tm
         met += int(sim.step().certificate.pairs_met)
     struck = np.abs(sim.v - [0.0, 0.0, 300.0, *9 * [0.0]]).max() > 1e-3
     assert struck == (clearance < 0.0) and met == struck
+
+
+def ring_of_16():
+    """Vertices and triangles of a ring of 16 flat sides."""
+    return trimesh.creation.annulus(0.03, 0.06, 0.05, sections=16)
+
+
+def stool():
+    """A plate on four legs, 60 mm high about its origin."""
+    boxes = [((0.12, 0.1, 0.02), (0.0, 0.0, 0.02))]
+    boxes += [((0.02, 0.02, 0.06), (x, y, -0.02)) for x in (-0.05, 0.05) for y in (-0.04, 0.04)]
+    move = trimesh.transformations.translation_matrix
+    return trimesh.util.concatenate([trimesh.creation.box(size, move(middle)) for size, middle in boxes])
+
+
+SLIDERS = {"box": (lambda: trimesh.creation.box((0.12, 0.09, 0.06)), 0.03), "ring": (ring_of_16, 0.025),
+           "stool": (stool, 0.05)}  # fmt: skip
+
+
+@pytest.mark.parametrize("floor", ["box", "convex_hull", "mesh"])
+@pytest.mark.parametrize("slider", SLIDERS)
+@pytest.mark.parametrize("dt, speed", [(1e-3, 2.0), (1e-2, 2.0), (4e-3, 0.3)])
+def test_triangles_slide_over_flush_tiles(tmp_path, slider, floor, dt, speed):
+    """Askew over tiles of four kinds of borders, whose files round to eight digits: v^2 / 2 mu g, and no hop."""
+    rng, heading = np.random.default_rng(3), 0.9
+    x, y = ([-0.6, *np.sort(rng.uniform(-0.4, 0.4, 5)), 0.6] for _ in range(2))
+    slabs = []
+    for i in range(6):
+        for j in range(6):
+            size, middle = (x[i + 1] - x[i], y[j + 1] - y[j], 0.1), (0.5 * (x[i] + x[i + 1]), 0.5 * (y[j] + y[j + 1]))
+            if floor == "box":
+                shape = {"shape": "box", "size": size}
+            else:
+                file = tmp_path / f"{i}_{j}.obj"
+                trimesh.creation.box(size).export(file)
+                shape = {"shape": "mesh", "size": (), "mesh": str(file), "collision_meshes": floor}
+            slabs.append(Primitive(f"tile_{i}_{j}", pose=Pose((*middle, -0.05)), base="weld", material="m", **shape))
+    make, height = SLIDERS[slider]
+    make().export(tmp_path / "slider.obj")
+    along = np.array([np.cos(heading), np.sin(heading), 0.0])
+    body = Primitive("body", "mesh", (), Pose((0.0, 0.0, height), (0.0, 0.0, 0.4)), "free", 1.0, material="m",
+                     mesh=str(tmp_path / "slider.obj"), collision_meshes="mesh",
+                     velocity=Velocity(linear=tuple(speed * along)))  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(*slabs, body), materials={"m": Material(0.6)}, time_step=dt))
+    hop = 0.0
+    for _ in range(round(1.1 * speed / (0.6 * GRAVITY) / dt)):
+        sim.step()
+        hop = max(hop, abs(sim.link_pose("body")[0][2] - height))
+    way = speed**2 / (2.0 * 0.6 * GRAVITY)
+    assert hop < 1e-12
+    np.testing.assert_allclose(sim.link_pose("body")[0][:2], way * along[:2], atol=0.51 * speed * dt)
+
+
+def test_the_rim_of_a_cylinder_is_met_at_an_edge_at_once(tmp_path):
+    """Neither surface of the rim faces the edge: slowly, by 30 um a step, and never deeper than 0.1 um."""
+    trimesh.creation.box((0.12, 0.1, 0.04)).export(tmp_path / "bar.obj")
+    bar = Primitive("bar", "mesh", (), Pose(), "weld", mesh=str(tmp_path / "bar.obj"), collision_meshes="mesh")
+    tilted = Pose((-0.12, 0.01, 0.052), (0.4, 0.9, 0.2))
+    body = Primitive("body", "cylinder", (0.04, 0.08), tilted, "free", 1.0,
+                     velocity=Velocity(linear=(0.3, 0.0, -0.05)))  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(bar, body), time_step=1e-4, **STILL))
+    while sim.object_motion("body")[0][3] > 0.299:
+        step = sim.step()
+        assert sim.time < 0.5, "passed through"
+    assert step.certificate.end_gap > -1e-7
+    assert step.contacts["gap"].min() > -1e-7

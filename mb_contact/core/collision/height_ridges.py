@@ -38,6 +38,7 @@ ROUND_SLACK = 1e-9  #: of a round shape
 FLUSH = 0.999  #: cosine of the angle between a face and the normal from which on the face rests on the ridge
 CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
+ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
 
@@ -201,7 +202,8 @@ def _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s):
 def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count):
     """Ends of the part of a ridge from a to b that is under a face of X, if a face lies flush on it.
 
-    An end from which the ridge goes on straight (``open_ends``) is none.
+    An end from which the ridge goes on straight (``open_ends``) is none.  A ridge that ends at the border of the face
+    is beside X, however far below the face: an edge that passes over the side of a flush slab is not in it.
 
     Returns
     -------
@@ -221,10 +223,12 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
         put_vector(polygon[row], 0, a)
         put_vector(polygon[row], 1, b)
         to_frame(work.frame, polygon[row], 2)
-    for k in range(clip_segment(polygon, region, tol)):
+    left = clip_segment(polygon, region, tol)
+    is_beside = length_of(between(polygon[0], 1, polygon[0], 0)) <= tol
+    for k in range(left):
         gap = polygon[0, k, 2] / cosine
         on_ridge = length_of(between(polygon[0], k, polygon[1], k))
-        if gap > far or (on_ridge <= tol and open_ends[k]):
+        if gap > far or (on_ridge <= tol and open_ends[k]) or (gap < -tol and is_beside):
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
@@ -235,7 +239,8 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
 def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name, far, tol, work, count):
     """Where the lowest point, edge or line of X along n is over the ridge: one point, two if they run side by side.
 
-    ``ridge`` is one end and the direction.
+    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, the ridge's point is on the
+    surface of X, and beside it however far below the lowest line.
     """
     a, u = ridge
     code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
@@ -257,6 +262,10 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
         s, gap, aside = cu + t * hu, cn + t * hn, cw + t * hw
         if s < -tol or s > length + tol or gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
             continue
+        if gap < -tol and first == last:
+            inside = -point_gap(geoms, geom_R, geom_p, x, vector_sum(a, s, u))[0]
+            if inside <= min(tol, ON_SURFACE * -gap):
+                continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
             continue
         p = vector_sum(vector_sum(a, s, u), 0.5 * gap, n)

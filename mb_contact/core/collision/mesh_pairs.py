@@ -26,6 +26,7 @@ from mb_contact.core.collision.mesh_tree import (
     mesh_point,
     plane_of,
     play_at,
+    play_beside,
     put_relative,
     side_of,
 )
@@ -173,7 +174,7 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
     edges = edge_heights(geoms, y, triangle, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
     at_border = False
     for k in range(3):
-        if edges[k] < -(play_at(gap, touch, work) if geoms.mesh.border[triangle, k] < 0 else touch):
+        if edges[k] < -play_beside(geoms, triangle, k, gap, touch, work):
             return count
         at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
     if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
@@ -185,15 +186,15 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
             d = vector_sum(vector_sum(p, -gap, n), -1.0, corner)
             for j in range(2):
                 ridge = geoms.mesh.border[triangle, 3 + 2 * k + j]
-                if ridge >= 0 and vector_dot(d, d) <= 16.0 * touch * touch and _leaves_beside(
-                    geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+                if ridge >= 0 and vector_dot(d, d) <= 16.0 * touch * touch and _is_beside(
+                    geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way
                 ):
                     return count
     if at_border:
         for k in range(3):
             ridge = geoms.mesh.border[triangle, k]
-            if edges[k] <= touch and ridge >= 0 and _leaves_beside(
-                geoms, geom_R, geom_p, x, y, peak, p, ridge, gap + vector_dot(n, way), way
+            if edges[k] <= touch and ridge >= 0 and _is_beside(
+                geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way
             ):
                 return count
     patch, p = geoms.patch[triangle], vector_sum(p, -0.5 * gap, n)
@@ -203,17 +204,21 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
 
 
 @kernel
-def _leaves_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, apart, way):
-    """Whether a peak of x at a ridge of y is farther out of y, at the end of its way, along the normal of a side.
+def _is_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way):
+    """Whether a peak of x at a ridge of y, with this gap along the normal n of one side, is the other side's.
 
-    ``apart`` is its separation there along the normal of the other side.
+    That is whose normal it has too, and along it the peak is not in y, however deep along n; or else, at the end of its
+    way, farther out of y.
     """
+    touch, apart = TOUCHES * geoms.unit[0], gap + vector_dot(n, way)
     a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
     for k in range(2):
         m = side_of(geoms, geom_R, y, ridge, k)
-        beside = vector_dot(m, vector_sum(p, -1.0, a)) + vector_dot(m, way)
-        if beside > apart + LEVEL * geoms.unit[0] and is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
-            return True
+        beside = vector_dot(m, vector_sum(p, -1.0, a))
+        farther = beside + vector_dot(m, way) > apart + LEVEL * geoms.unit[0]
+        if farther or (gap < -touch and beside >= -touch):
+            if is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
+                return True
     return False
 
 

@@ -35,7 +35,7 @@ from mb_contact.core.collision.mesh_tree import (
     mesh_point,
     near_triangles,
     plane_of,
-    play_at,
+    play_beside,
     put_relative,
     side_of,
 )
@@ -113,33 +113,31 @@ def plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, 
     approach = -vector_dot(n, way)
     for k in range(face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)):
         gap, p = points[k, 3], vector(points, k)
-        play = play_at(gap, tol, work)
         if gap > lowest + far or not is_over_plane(
-            geoms, geom_R, geom_p, y, patch, vector_sum(p, -0.5 * gap, n), play, near, work
+            geoms, geom_R, geom_p, y, patch, vector_sum(p, -0.5 * gap, n), gap, near, work
         ):
             continue
         if gap > tol:
             later = vector_sum(vector_sum(p, -0.5 * gap, n), gap / approach if approach > gap else 1.0, way)
-            if not is_over_plane(geoms, geom_R, geom_p, y, patch, later, play, near, work):
+            if not is_over_plane(geoms, geom_R, geom_p, y, patch, later, gap, near, work):
                 continue
         count = add_field_point(work, count, p, gap, n, OF_PLANE, patch, ids[k], tol)
     return count
 
 
 @kernel
-def is_over_plane(geoms, geom_R, geom_p, y, patch, p, play, near, work):
-    """Whether a world point lies over a near triangle of a plane, and not at a ridge: that has a rule of its own."""
+def is_over_plane(geoms, geom_R, geom_p, y, patch, p, gap, near, work):
+    """Whether point p of a plane, with this gap, is over a near triangle and not at a ridge: that has its own rule."""
     a, inside = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))), TOUCHES * geoms.unit[0]
     for i in range(near):
         triangle = work.mesh.near[i]
         if geoms.patch[triangle] != patch:
             continue
-        e0, e1, e2 = edge_heights(geoms, y, triangle, a)
-        if (
-            e0 > (inside if geoms.mesh.border[triangle, 0] >= 0 else -play)
-            and e1 > (inside if geoms.mesh.border[triangle, 1] >= 0 else -play)
-            and e2 > (inside if geoms.mesh.border[triangle, 2] >= 0 else -play)
-        ):
+        edges, over = edge_heights(geoms, y, triangle, a), True
+        for k in range(3):
+            at_ridge = geoms.mesh.border[triangle, k] >= 0
+            over = over and edges[k] > (inside if at_ridge else -play_beside(geoms, triangle, k, gap, inside, work))
+        if over:
             return True
     return False
 

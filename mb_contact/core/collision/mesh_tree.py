@@ -13,6 +13,7 @@ import math
 from mb_contact.core.collision.shapes import into_body, out_of_body, place
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+from mb_contact.types import HOLLOW
 
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
 SHEET = 2  #: of ``Meshes.sided``
@@ -135,6 +136,12 @@ def _inside(n, p, q, a):
     """Distance of a from the line p q, positive at its left, seen against n."""
     u = vector_sum(q, -1.0, p)
     return vector_dot(vector_product(n, u), vector_sum(a, -1.0, p)) / math.sqrt(vector_dot(u, u))
+
+
+@kernel
+def play_beside(geoms, triangle, k, gap, tol, work):
+    """How far beside edge k of a triangle a point of its plane may lie [m]; beyond an edge within is a triangle."""
+    return play_at(gap, tol, work) if geoms.mesh.border[triangle, k] == HOLLOW else tol
 
 
 @kernel

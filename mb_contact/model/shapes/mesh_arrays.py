@@ -40,7 +40,7 @@ def mesh_arrays(shapes):
 
     border = np.full((faces[-1], 9), -1, dtype=np.int64)
     for k, (mesh, first, _) in enumerate(given):
-        border[first : first + len(mesh.faces)] = np.where(mesh.border < 0, -1, mesh.border + ridges[k])
+        border[first : first + len(mesh.faces)] = np.where(mesh.border < 0, mesh.border, mesh.border + ridges[k])
     return Meshes(**{
         "first_node": np.cumsum([0, *(0 if mesh is None else len(mesh.box) for mesh in meshes)]).astype(np.int64),
         "box": joined("box", None, np.float64), "child": np.concatenate(child), "order": joined("order", face),

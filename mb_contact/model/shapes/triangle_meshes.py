@@ -18,7 +18,7 @@ from mb_contact.model.shapes.mesh_edges import (
     without_flaps,
 )
 from mb_contact.model.shapes.mesh_trees import box_tree
-from mb_contact.types import SHAPE_CONVEX, SHAPE_MESH
+from mb_contact.types import HOLLOW, SHAPE_CONVEX, SHAPE_MESH, WITHIN
 
 SAME_POINT = 1e-9  #: vertices nearer than this part of the diagonal are one
 FLAT = 2e-7  #: corners this part of the diagonal off a plane still lie in it: the rounding of files in single precision
@@ -263,6 +263,8 @@ def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, p
     d2[alone] /= np.linalg.norm(d2[alone], axis=1)[:, None]
     n2[alone] = np.cross(d2[alone], along[alone])
     apart = alone | (patch[i // 3] != patch[np.maximum(j, 0) // 3])
+    border = np.full(len(edges), HOLLOW, dtype=np.int64)
+    border[pairs[~apart].ravel()] = WITHIN
     stands_out = apart & (np.einsum("ij,ij->i", n1, d2) < -1e-12) | (np.einsum("ij,ij->i", n1, n2) < -1.0 + 1e-12)
     if sided == CLOSED:
         stands_out &= apart
@@ -270,7 +272,6 @@ def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, p
     chosen = chosen[np.argsort(i[chosen] // 3, kind="stable")]
     i, j, ends = i[chosen], j[chosen], ends[chosen]
     sides = np.stack([n1[chosen], n2[chosen], d1[chosen], d2[chosen]], axis=1)
-    border = np.full(len(edges), -1, dtype=np.int64)
     border[i] = np.arange(len(i))
     border[j[j >= 0]] = np.flatnonzero(j >= 0)
     goes_on = _straight(vertices, ends, np.stack([patch[i // 3], np.where(j < 0, -1, patch[np.maximum(j, 0) // 3])], 1))
