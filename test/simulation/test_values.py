@@ -81,7 +81,9 @@ def tumbling(integrator, gravity):
     going = m.Velocity(angular=(9.0, -4.0, 6.0), linear=(0.5, 0.0, 1.0))
     body = m.SceneModel(f'<robot name="body"><link name="body">{inertial}</link></robot>', base="free", velocity=going)
     arm = mb.pendulum(2, length=1.0, angle=0.7, rate=2.0).scene()
-    return mb.Simulator(mb.Scene(models=(*arm.models, body), gravity=gravity, integrator=integrator))
+    return mb.Simulator(mb.Scene(
+        models=(*arm.models, body), materials=arm.materials, gravity=gravity, integrator=integrator
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -130,6 +132,14 @@ def test_worlds_have_inertias_and_gravities_of_single_bodies_as_the_simulator(in
     worlds.step(steps=5)
     sims[0].step(steps=5)
     assert worlds.v[1].tobytes() == sims[0].v.tobytes()
+    k = sims[0].world.body_names.index("body")
+    worlds.randomise("gravity", -0.1, 0.1, of=["body"], by="offset")
+    worlds.randomise("inertia", 0.9, 1.1, of=["body"])
+    drawn = worlds.save().arrays
+    beside = drawn["own_body_gravity"][:, k] - [0.0, 0.0, -G]
+    assert np.isnan(np.delete(drawn["own_body_gravity"], k, axis=1)).all() and 0.01 < np.abs(beside).max() < 0.1
+    parts = drawn["own_inertia"][:, k] / sims[0].rebuilt(scene).world.tree.inertia[k]
+    assert 0.9 < np.nanmin(parts) < np.nanmax(parts) < 1.1
     with pytest.raises(InputError, match="no body has"):
         worlds.set("inertia", [1.0, 0.0, 0.0, 1.0, 0.0, 3.0], of=["body"])
 

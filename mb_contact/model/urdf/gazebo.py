@@ -40,8 +40,8 @@ def take_gazebo(reader, robot, links, joints):
             reader.warn(gazebo.find("static"), "<static>: the robot stands still, its base and all joints are fixed")
         if link in links:
             if _switch(reader, gazebo, "static", False):
-                reader.warn(gazebo.find("static"), f"<static>: {what} moves, as only a whole robot is static; leave out "
-                                                   "its reference, or make its joint fixed")  # fmt: skip
+                reader.warn(gazebo.find("static"), f"<static>: {what} moves, as only a whole robot is static; leave "
+                                                   "out its reference, or make its joint fixed")  # fmt: skip
             off = _switch(reader, gazebo, "turnGravityOff", False)
             links[link].weightless = off or not _switch(reader, gazebo, "gravity", True)
             _warn_of_direction(reader, gazebo, what)

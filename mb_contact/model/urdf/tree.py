@@ -236,8 +236,8 @@ class TreeBuilder:
                 gravity[k] = 0.0
             elif light:
                 self.reader.warnings.append(
-                    f"{self.reader.source}:{light[0].line}: link '{light[0].name}' has a weight here, as other links of "
-                    "its body have one; take it from all that fixed joints hold together, or from none"
+                    f"{self.reader.source}:{light[0].line}: link '{light[0].name}' has a weight here, as other links "
+                    "of its body have one; take it from all that fixed joints hold together, or from none"
                 )
         return gravity
 
