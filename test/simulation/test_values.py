@@ -76,7 +76,7 @@ def tumbling(integrator, gravity):
     """A free body with its mass beside its origin, and two joined hinges."""
     inertial = (
         '<inertial><origin xyz="0.05 0.1 -0.08"/><mass value="2"/>'
-        '<inertia ixx="0.03" iyy="0.02" izz="0.01" ixy="0.001" ixz="0" iyz="0.002"/></inertial>'
+        '<inertia ixx="0.03" iyy="0.025" izz="0.02" ixy="0.001" ixz="0" iyz="0.002"/></inertial>'
     )
     going = m.Velocity(angular=(9.0, -4.0, 6.0), linear=(0.5, 0.0, 1.0))
     body = m.SceneModel(f'<robot name="body"><link name="body">{inertial}</link></robot>', base="free", velocity=going)
