@@ -118,6 +118,10 @@ SOLVER_OVER_BUDGET = 5  #: the best impulses of the allowed Newton steps; the ce
 SOLVER_NAMES = ("none", "warm_start", "newton", "levelled", "no_push_out", "over_budget")
 
 
+ONE_GRAVITY = np.zeros((0, 3))  #: ``Tree.body_gravity`` where no body has its own
+ONE_GRAVITY.setflags(write=False)
+
+
 class Tree(NamedTuple):
     """A forest of rigid bodies: n bodies, N degrees of freedom, constant arrays.
 
@@ -144,6 +148,7 @@ class Tree(NamedTuple):
     effort_limit: np.ndarray  #: (N,), inf where none; 0 where not actuated
     lower: np.ndarray  #: (N,), position limit of scalar joints, -inf where none
     upper: np.ndarray  #: (N,)
+    body_gravity: np.ndarray = ONE_GRAVITY  #: (n, 3) or (0, 3), of bodies with their own [m/s^2], else no numbers (NaN)
 
 
 ORDINARY = np.ones(1)  #: unit of length of a scene of ordinary sizes

@@ -16,7 +16,7 @@ from mb_contact.core.workspace import flexible_aggregates, make_articulated, mak
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import GRAVITY as GRAVITY
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK, Tree
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK, WORLD, Tree
 
 
 class TreeModel(Protocol):
@@ -129,3 +129,16 @@ def hinge_name(model, body):
             return robot.body_joint_names[body]
         body -= robot.n
     return None
+
+
+def gravity_of(tree, gravity, body):
+    """Gravity (3,) of a body [m/s^2]: its own, or the scene's ``gravity``; likewise of the inertial frame."""
+    if body == WORLD or not len(tree.body_gravity) or np.isnan(tree.body_gravity[body, 0]):
+        return gravity
+    return tree.body_gravity[body]
+
+
+def refuse_own_gravity(tree, what):
+    """InputError where a body has a gravity of its own, which ``what`` does not know."""
+    if not np.isnan(tree.body_gravity).all():
+        raise InputError(f"{what} know one gravity for all bodies; take that of single bodies back to the scene's")

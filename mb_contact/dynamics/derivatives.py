@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
 from mb_contact.core.tree.derivatives import evaluate_forward_derivatives, evaluate_inverse_derivatives
-from mb_contact.dynamics.arguments import GRAVITY, TreeModel
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel, refuse_own_gravity
 from mb_contact.dynamics.evaluator import evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.jacobians import jacobian, jacobian_rate
 from mb_contact.dynamics.joint_space import forward_dynamics, mass_solve
@@ -94,6 +94,7 @@ def inverse_dynamics_derivatives(
     e = evaluator(model)
     q, v, v_dot = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(v_dot, e.N, "v_dot")
     gravity = gravity_vector(gravity)
+    refuse_own_gravity(model.tree, "derivatives")
     with e.lock:
         handle, d = e.derivatives
         status, body = evaluate_inverse_derivatives(handle, q, v, v_dot, gravity)
@@ -152,6 +153,7 @@ def forward_dynamics_derivatives(
     e = evaluator(model)
     q, v, effort = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(effort, e.N, "effort")
     gravity = gravity_vector(gravity)
+    refuse_own_gravity(model.tree, "derivatives")
     with e.lock:
         handle, d = e.derivatives
         status, body = evaluate_forward_derivatives(handle, q, v, effort, gravity)

@@ -28,6 +28,7 @@ from mb_contact.core.handle import DRIVEN, PROJECTION
 from mb_contact.core.solve.friction import COULOMB_VISCOUS
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
+from mb_contact.dynamics.arguments import refuse_own_gravity
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.impacts import HANDED_ON, Chain
@@ -315,8 +316,9 @@ def refuse_step(context, never):
         raise InputError(never)
     if c.scene.sleep and c.sleep.count.any():
         raise InputError("no derivative of a scene with sleeping bodies; leave them out")
+    refuse_own_gravity(c.world.tree, "derivatives of a step")
     if c.wrenches.depend_on_poses():
         raise InputError("no derivative of a step with external wrenches in the axes of links or beside the origins of "
-                         "their bodies, or with gravity of single bodies; let wrenches act at origins in world axes")
+                         "their bodies; let them act at origins in world axes")
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")

@@ -130,9 +130,10 @@ def joined_pairs(scene, frames):
 
 
 def rubbing_threads(scene):
-    """Entries of ``JointForces.rubbing`` for threads with friction."""
-    return np.array([-1 - c for c, closure in enumerate(scene.loop_closures)
-                     if max(closure.friction, closure.flank_friction) > 0.0], dtype=np.int64)  # fmt: skip
+    """Entries of ``JointForces.rubbing`` for threads with friction; last come those where it grows with the load."""
+    closures = enumerate(scene.loop_closures)
+    rubbing = [(c, entry.flank_friction) for c, entry in closures if max(entry.friction, entry.flank_friction) > 0.0]
+    return np.array([-1 - c for c, grows in sorted(rubbing, key=lambda thread: thread[1] > 0.0)], dtype=np.int64)
 
 
 def _climb(entry):

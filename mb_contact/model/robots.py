@@ -15,7 +15,7 @@ from mb_contact.model.urdf.srdf import load_srdf
 from mb_contact.types import JOINT_FLOATING, WORLD
 
 #: Arrays of Tree by what their first axis counts.
-BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
+BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia", "body_gravity")
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
 #: Arrays of JointForces, and what they hold where nothing is said.
 FORCE_ARRAYS = {

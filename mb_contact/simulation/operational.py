@@ -9,7 +9,7 @@ from mb_contact.checks import as_choice
 from mb_contact.core.step.energy_balance import link_impulses
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
-from mb_contact.dynamics import OperationalSpace, Point, invert_compliance, jacobian, operational_space
+from mb_contact.dynamics import OperationalSpace, invert_compliance, operational_space
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.dynamics.constrained import ConstraintResponse, DrivenRows, checked_constraints, constrain
 from mb_contact.errors import DynamicsError, InputError
@@ -100,11 +100,6 @@ class OperationalMonitor:
     def joint_space(self, context):
         """Mass matrix (joints, joints) and nonlinear effects (joints,) of the robots' joints."""
         joint_terms(context.handle, self._work)
-        for k, force in context.wrenches.own_weights():
-            name, tree = self._world.body_names[k], self._world.tree
-            frame = self._world.frames[name]
-            centre = Point(name, frame.R.T @ (tree.com[k] - frame.p))
-            self._work.effort[:] -= force @ jacobian(self._world, context.q, centre)
         if self._S is not None:
             columns, M = self._columns(), self._S.T @ self._work.M @ self._S
             return M[columns[:, None], columns], (self._S.T @ self._work.effort)[columns]

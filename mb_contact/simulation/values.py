@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import LARGEST, as_choice, as_shape, nearest_first, shorten
+from mb_contact.dynamics.arguments import gravity_of
 from mb_contact.errors import InputError
 from mb_contact.model.shapes.inertia import breaks_triangle_inequality
 from mb_contact.types import RIGID
@@ -29,6 +30,8 @@ PARTS = {
 }  # fmt: skip
 
 PAIRS = ("friction", "restitution", "stiffness")  #: values of pairs of links
+#: array of the tree that has a value of bodies
+TREE_ARRAYS = {"mass": "mass", "inertia": "inertia", "gravity": "body_gravity"}
 SHAPES = {"gravity": (3,), "inertia": (6,)}  #: of what is no single number
 
 
@@ -40,7 +43,7 @@ class Values:
     world: Any
     _state: Any
 
-    def set(self, name: str, values: ArrayLike, of: Iterable[Hashable] | None = None) -> None:
+    def set(self, name: str, values: ArrayLike | None, of: Iterable[Hashable] | None = None) -> None:
         """Change values of the scene from the next step on; a jump of the energy counts as work done.
 
         Speeds and switches are part of the state, the others stay until they are set anew, also in a ``rebuilt``
@@ -55,9 +58,9 @@ class Values:
             ``damping`` of joints [N m s/rad, N s/m]; ``adhesion``, the factor from 0 to 1 on the force of suction cups
             and magnets, 0 switches them off; ``surface_speed``, the factor on the velocity of moving surfaces;
             ``tension`` of tendons [N] and their ``rest_length`` [m]; ``gravity`` (3,) [m/s^2], of the scene where
-            ``of`` is left out, else of single bodies in its place (what it does there is work of external wrenches).
+            ``of`` is left out, else of single bodies in its place.
         values : array_like (of,) or float
-            With the numbers of one behind.
+            With the numbers of one behind.  None for the gravity of single bodies: that of the scene again.
         of : sequence, optional
             Names of bodies, joints, pads, surfaces or tendons, pairs of names of links; all if left out.
 
@@ -86,17 +89,21 @@ class Values:
         if not places:
             raise InputError(f"the scene has nothing whose {name} can be set")
         wanted = keys_of(places if of is None else of, places, name)
-        numbers = as_shape(values, (len(wanted), *SHAPES.get(name, ())), name)
+        if values is None and name == "gravity":
+            numbers = np.full((len(wanted), 3), np.nan)
+        else:
+            numbers = as_shape(values, (len(wanted), *SHAPES.get(name, ())), name)
         low, high = RANGES[name]
         if ((numbers < low) | (numbers > high)).any():
             raise InputError(f"{name} must be from {low:g} to {high:g}, got {numbers.min():g} to {numbers.max():g}")
         if name == "inertia":
-            _refuse_inertias(wanted, numbers)
+            refuse_inertias(wanted, numbers)
         before = self._state.energy()
         for key, number in zip(wanted, numbers):
             self._write(name, array, places[key], number)
             self.context.changed.pop((name, key), None)  # what was changed last is last where it is done again
-            self.context.changed[name, key] = number.tolist()
+            if values is not None:
+                self.context.changed[name, key] = number.tolist()
             if name == "mass" and ("inertia", key) in self.context.changed:  # which has grown with it
                 del self.context.changed["inertia", key]
                 self.context.changed["inertia", key] = self.values("inertia")[key]
@@ -140,7 +147,7 @@ class Values:
 
     def _read(self, name, array, place):
         if name == "gravity":
-            return array.get(place, self.context.gravity).tolist()
+            return gravity_of(self.world.tree, self.context.gravity, place).tolist()
         value = array[place]
         return value[np.triu_indices(3)].tolist() if name == "inertia" else float(value)
 
@@ -157,19 +164,16 @@ class Values:
                 found.setdefault(frozenset(self.context.pair_links[i]), []).append(int(i))
             return array, found
         if name in ("mass", "inertia", "gravity"):
-            array = self.context.wrenches.own_gravity if name == "gravity" else getattr(world.tree, name)
-            return array, {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
+            bodies = {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
+            return getattr(world.tree, TREE_ARRAYS[name]), bodies
         if name == "damping":
             return world.tree.damping, {joint: [int(v)] for joint, v in zip(world.joint_names, world.joint_v)}
         entries, array = PARTS[name]
         return getattr(arrays, array), {entry.name: [i] for i, entry in enumerate(getattr(self.scene, entries))}
 
     def _write(self, name, array, places, number):
-        if name == "gravity":
-            array[places[0]], self.context.wrenches.act = number.copy(), True
-            return
         if name == "inertia":
-            number = _matrix(number)
+            number = inertia_of(number)
         elif name == "mass":
             inertia = _writable(self.world.tree.inertia)
             inertia[places] *= number / array[places]
@@ -210,15 +214,15 @@ def set_again(simulator: Any, changed: dict[tuple[str, Any], Any]) -> None:
                 simulator.set(name, [number], of=[key])
 
 
-def _matrix(six):
-    """Inertia (3, 3) of its six numbers."""
-    return six[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+def inertia_of(six):
+    """Inertia (..., 3, 3) of its six numbers (..., 6)."""
+    return six[..., [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(*six.shape[:-1], 3, 3)
 
 
-def _refuse_inertias(names, numbers):
+def refuse_inertias(names, numbers):
     """InputError where no body has such moments and products."""
     for name, six in zip(names, numbers):
-        full = _matrix(six)
+        full = inertia_of(six)
         moments = np.linalg.eigvalsh(full)
         if moments[0] <= 0.0 or breaks_triangle_inequality(full):
             told = ", ".join(f"{moment:.3g}" for moment in moments)

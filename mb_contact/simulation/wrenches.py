@@ -31,8 +31,6 @@ class ExternalWrenches:
 
     def __init__(self, world, state):
         self._world, self.links = world, moving_links(world)
-        self._gravity = state.gravity
-        self.own_gravity = {}  #: of bodies whose gravity is not the scene's, by their numbers (3,) [m/s^2]
         self._value, self._end, self._axes = state.wrench, state.wrench_end, state.wrench_axes
         self.act = False  #: whether a wrench may act, or did in the last step
         self.applied = []  #: (link, body, wrench (6,) about the body's origin in world axes) of the last step
@@ -64,7 +62,7 @@ class ExternalWrenches:
     def apply(self, kin, time, external):
         """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
         acting = np.flatnonzero(self._end)
-        if not len(acting) and not self.applied and not self.own_gravity:
+        if not len(acting) and not self.applied:
             self.act = False
             return  # as in the step before
         external[:] = 0.0
@@ -81,18 +79,8 @@ class ExternalWrenches:
             value = np.concatenate((moment + np.cross(R @ frame.p, force), force))
             external[frame.body] += value
             self.applied.append((self.links[i], frame.body, value))
-        for k, force in self.own_weights():
-            value = np.concatenate((np.cross(kin.R[k] @ self._world.tree.com[k], force), force))
-            external[k] += value
-            self.applied.append((self._world.body_names[k], k, value))
 
     def depend_on_poses(self):
         """Whether a wrench about the origin of a body in world axes would be another one at another pose."""
         frames = self._world.frames
-        return bool(self.own_gravity) or any(
-            AXES[self._axes[i]] == "link" or frames[self.links[i]].p.any() for i in np.flatnonzero(self._end)
-        )
-
-    def own_weights(self):
-        """Body and force (3,) at its centre of mass [N] by which its own gravity differs from the scene's."""
-        return [(k, self._world.tree.mass[k] * (own - self._gravity)) for k, own in self.own_gravity.items()]
+        return any(AXES[self._axes[i]] == "link" or frames[self.links[i]].p.any() for i in np.flatnonzero(self._end))

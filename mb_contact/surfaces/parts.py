@@ -212,7 +212,7 @@ def _add_body(fields, kind, parent, armature=0.0, **given):
         "parent": parent, "joint_type": kind, "q_start": sum(JOINT_NQ[other] for other in fields["joint_type"]),
         "v_start": sum(fields["nv"]), "nv": nv, "root": k if parent == WORLD else fields["root"][parent],
         "R_joint": np.eye(3), "p_joint": np.zeros(3), "axis": np.zeros(3), "axis2": np.zeros(3), "mass": 0.0,
-        "com": np.zeros(3), "inertia": np.zeros((3, 3)), **given,
+        "com": np.zeros(3), "inertia": np.zeros((3, 3)), "body_gravity": np.full(3, np.nan), **given,
     }  # fmt: skip
     for name, value in row.items():
         fields[name].append(value)

@@ -74,7 +74,7 @@ class ThreadLane:
         self._compiled = self._stepper.in_one_call()
         world = context.world
         self.world = _as_built(world)
-        own = {name: _writable(getattr(world.tree, name)) for name in ("mass", "inertia", "damping")}
+        own = {name: _writable(getattr(world.tree, name)) for name in TREE_ARRAYS}
         own |= {"mu": _writable(world.geoms.mu), "size": _writable(world.geoms.size)}
         own |= {"total": context.joints.total, "restitution": _writable(world.restitution)}
         own |= {"stiffness": _writable(world.geoms.soft.stiffness)}
@@ -160,10 +160,14 @@ class ThreadLane:
             self._fail(store, w, failed, str(error))
 
 
+#: arrays of the tree that worlds have of their own
+TREE_ARRAYS = "mass", "inertia", "damping", "body_gravity"
+
+
 def _as_built(world):
     """The world with copies of all arrays that ``_writable`` opens."""
     tree, geoms = world.tree, world.geoms
-    own = {name: getattr(tree, name).copy() for name in ("mass", "inertia", "damping")}
+    own = {name: getattr(tree, name).copy() for name in TREE_ARRAYS}
     sizes = {name: getattr(geoms, name).copy() for name in ("mu", "size")}
     restitution, soft = world.restitution.copy(), geoms.soft
     sizes["soft"] = soft._replace(stiffness=soft.stiffness.copy())

@@ -13,10 +13,11 @@ from mb_contact.core.worlds.store import Values, make_values_handle
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.scene.bodies import SIZE_FACTORS
-from mb_contact.simulation.values import keys_of
+from mb_contact.simulation.values import inertia_of, keys_of, refuse_inertias
 from mb_contact.types import HERTZ, JOINT_NQ, RIGID
 from mb_contact.worlds.lanes import Held
 
+OF_BODIES = "gravity of bodies"
 #: by the name of a value: the array of Values that has it, the name of its rows there, least and largest value
 KERNEL_VALUES = {
     "mass": ("mass", "masses", 0.0, np.inf),
@@ -25,6 +26,8 @@ KERNEL_VALUES = {
     "restitution": ("restitution", "restitutions", 0.0, 1.0),
     "stiffness": ("stiffness", "stiffnesses", 0.0, np.inf),
     "size": ("size", "sizes", 0.0, np.inf),
+    "inertia": ("inertia", "inertias", -np.inf, np.inf),
+    OF_BODIES: ("body_gravity", "gravities", -np.inf, np.inf),
 }
 POSITIVE = ("mass", "size", "stiffness")  #: zero is none
 INITIAL = ("position", "pose")  #: of the initial state
@@ -69,6 +72,7 @@ class OwnValues:
         self._scene = {
             "mass": tree.mass, "damping": tree.damping, "mu": world.geoms.mu,
             "restitution": world.restitution, "size": world.geoms.size, "stiffness": world.geoms.soft.stiffness,
+            "inertia": tree.inertia, "body_gravity": tree.body_gravity,
         }  # fmt: skip
         rows = {rows: 0 for _, rows, _, _ in KERNEL_VALUES.values()}
         self._hold(allocate(Values, **sizes, **rows))
@@ -82,6 +86,7 @@ class OwnValues:
 
     def set(self, name, values, of, chosen, gravity):
         """``Worlds.set`` for the worlds ``chosen``; ``gravity`` (count, 3) is that of now."""
+        name = self._kind(name, of)
         parts, values = self.parts(name, of), self.checked(name, values, of, len(chosen))
         if name == "gravity":
             self.gravity[chosen] = gravity[chosen] = values[:, 0]
@@ -92,16 +97,21 @@ class OwnValues:
                 q[:, part.places] = values[:, i].reshape(len(chosen), -1)
             self.q0[chosen] = self.normalised(q)
             return
-        target = self._array(name)
+        target, grown = self._array(name), name == "mass" and len(self.values.arrays.inertia)
+        if name == "inertia":
+            values = inertia_of(values)
         for i, part in enumerate(parts):
             value = values[:, i] * part.factors if part.factors else values[:, i]
             for place in part.places:
+                if grown:
+                    self.values.arrays.inertia[chosen, place] *= (value / target[chosen, place])[:, None, None]
                 target[chosen, place] = value
 
     def draw(self, name, low, high, of, by, seed, chosen):
         """Values for ``set``, uniform between ``low`` and ``high``."""
         if by not in WAYS:
             raise InputError(f"by must be one of {', '.join(WAYS)}, got {by!r}")
+        name = self._kind(name, of)
         parts = self.parts(name, of)
         shape = (len(parts), *self.width(name))
         try:
@@ -122,10 +132,12 @@ class OwnValues:
 
     def _of_scene(self, name, part):
         """The scene's value for a part."""
-        if name == "gravity":
+        if name in ("gravity", OF_BODIES):
             return self._world.gravity
         if name in INITIAL:
             return self._world.q0[part.places]
+        if name == "inertia":
+            return self._scene["inertia"][part.places[0]][np.triu_indices(3)]
         value = self._scene[KERNEL_VALUES[name][0]][part.places[0]]
         return value / np.where(part.factors, part.factors, 1.0) if part.factors else value
 
@@ -145,7 +157,7 @@ class OwnValues:
             if f"own_{field}" in arrays:
                 self._array(name)[chosen] = arrays[f"own_{field}"]
             elif len(getattr(self.values.arrays, field)):
-                self._array(name)[chosen] = self._scene[field]
+                self._array(name)[chosen] = self._made(field)[chosen]
 
     def normalised(self, q):
         """Coordinates (k, nq) with unit quaternions; InputError where one is zero."""
@@ -158,16 +170,28 @@ class OwnValues:
 
     def width(self, name):
         """Shape of one value."""
-        return {"gravity": (3,), "size": (3,), "pose": (7,)}.get(name, ())
+        return {"gravity": (3,), OF_BODIES: (3,), "inertia": (6,), "size": (3,), "pose": (7,)}.get(name, ())
 
     def _array(self, name):
         """The array of all worlds' values; made when first asked for."""
         field, rows, _, _ = KERNEL_VALUES[name]
         arrays = self.values.arrays
         if len(getattr(arrays, field)) == 0:
-            scene = self._scene[field]
-            self._hold(arrays._replace(**{field: np.tile(scene, (self._sizes["w"], *[1] * scene.ndim))}))
+            self._hold(arrays._replace(**{field: self._made(field)}))
         return getattr(self.values.arrays, field)
+
+    def _made(self, field):
+        """The scene's values for all worlds; inertias have grown with their masses."""
+        scene, mass = self._scene[field], self.values.arrays.mass
+        made = np.tile(scene, (self._sizes["w"], *[1] * scene.ndim))
+        if field == "inertia" and len(mass):
+            heavy = self._scene["mass"] > 0.0
+            made[:, heavy] *= (mass[:, heavy] / self._scene["mass"][heavy])[..., None, None]
+        return made
+
+    def _kind(self, name, of):
+        """What is set: gravity is the scene's where ``of`` is left out."""
+        return OF_BODIES if name == "gravity" and of is not None else name
 
     def checked(self, name, values, of, count):
         """Finite values in their range of ``count`` worlds, (count, ``of``, numbers of one).
@@ -176,6 +200,8 @@ class OwnValues:
         """
         parts = self.parts(name, of)
         shape = (count, len(parts), *self.width(name))
+        if values is None and name == OF_BODIES:
+            return np.full(shape, np.nan)
         values = np.asarray(values, dtype=np.float64)
         if values.ndim == 1 and len(shape) >= 2 and values.shape[0] == shape[0] and shape[1:] != values.shape:
             values = values.reshape(-1, *[1] * (len(shape) - 1))  # one number a world
@@ -189,6 +215,9 @@ class OwnValues:
             bad |= values <= 0.0
         if name == "size":
             bad &= np.array([part.factors for part in parts]) > 0.0  # a sphere has one length
+        if name == "inertia" and not bad.any():
+            for of_world in values:
+                refuse_inertias([part.name for part in parts], of_world)
         if bad.any():
             span = f" and above {least:g}" if name in POSITIVE else f" and at least {least:g}" if least == 0.0 else ""
             span += f" and at most {most:g}" if most < np.inf else ""
@@ -202,10 +231,10 @@ class OwnValues:
         known = {
             "mass": self._bodies, "damping": self._joints, "position": self._positions, "friction": self._pairs,
             "restitution": self._pairs, "stiffness": self._soft_pairs, "size": self._shapes, "pose": self._objects,
-            "gravity": self._nothing,
+            "gravity": self._nothing, OF_BODIES: self._bodies, "inertia": self._bodies,
         }  # fmt: skip
         if name not in known:
-            raise InputError(f"worlds have no value '{name}' of their own; they have {', '.join(known)}")
+            raise InputError(f"worlds have no value '{name}' of their own; they have {', '.join(each for each in known if each != OF_BODIES)}")
         self._refuse(name)
         parts = {part.name: part for part in known[name]()}
         return [parts[key] for key in keys_of(parts if of is None else of, parts, name)]

@@ -186,19 +186,20 @@ class Worlds(WorldStates):
         """
         return self._own.any()
 
-    def set(self, name: str, values: ArrayLike, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
+    def set(self, name: str, values: ArrayLike | None, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
         """Give worlds values of their own.
 
         Parameters
         ----------
         name : str
             ``mass`` of bodies [kg], their inertias grow with it; ``friction`` and ``restitution`` of pairs of links,
-            and ``stiffness`` of those that give way, in the unit of their softness; ``damping`` of joints; ``gravity``
-            (3,); ``size`` of shapes: (3,) full lengths as in a scene [m], mass and inertia stay; and of the initial
-            state, which counts from the next reset: ``position`` of joints, ``pose`` of free objects: (7,) position
-            and quaternion x y z w.
+            and ``stiffness`` of those that give way, in the unit of their softness; ``damping`` of joints; ``inertia``
+            (6,) and ``gravity`` (3,) as of ``Simulator.set``; ``size`` of shapes: (3,) full lengths as in a scene [m],
+            mass and inertia stay; and of the initial state, which counts from the next reset: ``position`` of joints,
+            ``pose`` of free objects: (7,) position and quaternion x y z w.
         values : array_like
-            Broadcast to (worlds, ``of``), with the numbers of one behind.
+            Broadcast to (worlds, ``of``), with the numbers of one behind.  None for the gravity of single bodies: that
+            of the scene again.
         of : sequence, optional
             Names; pairs of links as (link_a, link_b).  All of the scene if left out.
         mask : array_like, optional

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mb_contact as mb
 from mb_contact.errors import ModelError
 from mb_contact.model import Ground, Material, Scene, SceneModel, build_world, load_urdf
 from mb_contact.model.scene import ModelMaterials
@@ -89,11 +90,10 @@ def of_gazebo(inside, reference="reference='base'"):
 @pytest.mark.parametrize(
     ("inside", "warning"),
     [
-        ("<gravity>0</gravity>", r":3: <gravity>: link 'base' has no weight in Gazebo.*sim.set\('gravity'"),
+        ("<gravity>0</gravity>", None),
         ("<gravity value='true'/>", None),
-        ("<turnGravityOff>True</turnGravityOff>", r"<turnGravityOff>: link 'base' has no weight .*of=\['base'\]"),
         ("<turnGravityOff>false</turnGravityOff>", None),
-        ("<static>true</static>", "<static>: link 'base' is static in Gazebo, and moves here; make its joints fixed"),
+        ("<static>true</static>", "<static>: link 'base' moves, as only a whole robot is static"),
         ("<mu1>0.1</mu1><fdir1 value='1 0 0'/>", r"<fdir1> .*{along: 0.1, across: ..., direction: \[1, 0, 0\]}"),
         ("<fdir1>0 0 0</fdir1>", None),
         ("<kp>1000000.0</kp><kd>100.0</kd>", "<kp> is passed over, .*{stiffness: 1e.06, damping: 0.0001} gives way"),
@@ -108,8 +108,36 @@ def test_what_gazebo_alone_would_do_is_named_with_a_remedy(inside, warning):
     assert len(told) == (warning is not None) and all(re.search(warning, text) for text in told), told
 
 
-def test_a_static_robot_is_named():
-    assert "the robot is static in Gazebo" in load_urdf(of_gazebo("<static>1</static>", "")).warnings[0]
+def arm_of_gazebo(*tags):
+    """A floating base, a hinge, and a plate fixed to the link behind it."""
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{name}">{inertia}</link>' for name in ("base", "arm", "plate"))
+    joints = "".join(
+        f'<joint name="{kind}" type="{kind}"><parent link="{a}"/><child link="{b}"/><axis xyz="0 1 0"/></joint>'
+        for kind, a, b in (("continuous", "base", "arm"), ("fixed", "arm", "plate"))
+    )
+    return f'<robot name="r">{links}{joints}{"".join(tags)}</robot>'
+
+
+def test_links_without_weight_have_none():
+    """The base hovers; the arm and its plate are one body, which hovers where both have no weight."""
+    off = [f'<gazebo reference="{link}"><gravity>0</gravity></gazebo>' for link in ("base", "arm")]
+    off.append('<gazebo reference="plate"><turnGravityOff value="true"/></gazebo>')
+    sim = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(arm_of_gazebo(*off), base="free"),)))
+    sim.step(steps=20)
+    assert (sim.v == 0.0).all() and sim.values("gravity") == {"base": [0.0] * 3, "arm": [0.0] * 3}
+    part = load_urdf(arm_of_gazebo(*off[:2]))
+    assert "link 'arm' has a weight here, as other links of its body" in part.warnings[0]
+    sim = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(arm_of_gazebo(off[0]), base="free"),)))
+    sim.step()
+    assert 3.0 * sim.v[5] == pytest.approx(-2.0 * 9.81e-3, rel=1e-9)  # two of three masses have weight
+
+
+def test_a_static_robot_stands_still():
+    text = arm_of_gazebo("<gazebo><static>1</static></gazebo>")
+    model = load_urdf(text, floating=True)
+    assert model.N == 0 and "stands still" in model.warnings[0]
+    assert load_urdf(arm_of_gazebo("<gazebo><static>0</static></gazebo>"), floating=True).N == 7
 
 
 @pytest.mark.parametrize(

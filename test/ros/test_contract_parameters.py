@@ -124,6 +124,12 @@ def test_values_of_the_scene_are_set_by_the_service_and_by_parameters(cell):
     wait_until(lambda: abs(weight_of_the_box(peer) - 2.0 * 9.81) < 0.02, "the weight of 2 kg")
     (bad,) = set_parameters(peer, **{"mass.box": -1.0})
     assert not bad.successful and get_parameter(peer, "mass.box") == 2.0
+    unset = {"gravity.box": None, "mass.box": None}  # the box falls as the scene does again; no mass is no value
+    results = peer.call("/cell/set_values", kind, parameters=parameters(gravity=[0.0, 0.0, -3.0], **unset)).results
+    assert [result.successful for result in results] == [True, True, False]
+    wait_until(lambda: abs(weight_of_the_box(peer) - 6.0) < 0.02, "the weight in the scene's gravity")
+    back = parameters(gravity=[0.0, 0.0, -9.81])
+    assert peer.call("/cell/set_values", kind, parameters=back).results[0].successful
 
 
 # --- how it is set up -----------------------------------------------------------------------------------

@@ -261,6 +261,39 @@ def test_a_belt_does_the_work_of_the_box_and_of_friction():
     assert sim.step().contacts[0]["state"] == "stick"
 
 
+def test_rollers_carry_a_board_over_them():
+    """Two rollers of 0.1 m whose surfaces turn at 3 rad/s: the board on top goes at 0.3 m/s."""
+    across = (np.pi / 2.0, 0.0, 0.0)
+    rollers = tuple(m.Primitive(f"r{i}", "cylinder", (0.1, 0.4), m.Pose((x, 0.0, 0.1), across))
+                    for i, x in enumerate((-0.2, 0.2)))  # fmt: skip
+    board = m.Primitive("board", "box", (1.0, 0.3, 0.02), m.Pose((0.0, 0.0, 0.21)), "free", 2.0)
+    turning = tuple(m.MovingSurface(f"s{i}", f"r{i}", angular=(0.0, 0.0, 3.0)) for i in range(2))
+    sim = mb.Simulator(mb.Scene(primitives=(*rollers, board), moving_surfaces=turning))
+    step = sim.step(steps=150)  # at rest against them from v / (mu g) = 61 ms on
+    assert sign_of_turn(across) * sim.v[3] == pytest.approx(0.3, rel=1e-6) and step.certificate.residual < 1e-9
+    np.testing.assert_allclose(sim.v[[0, 1, 2, 4, 5]], 0.0, atol=1e-6)
+
+
+def sign_of_turn(rpy):
+    """Of the way on top of a cylinder that turns about its z axis, along the world's x axis."""
+    axis = m.Pose((0.0, 0.0, 0.0), rpy).rotation()[:, 2]
+    return np.cross(axis, [0.0, 0.0, 1.0])[0]
+
+
+@pytest.mark.parametrize("slope, goes", [(0.4, True), (0.5, False)])
+def test_an_escalator_takes_up_what_friction_holds(slope, goes):
+    """A belt that climbs at 0.2 m/s: where tan(slope) < mu the box goes with it, else it slides down against it."""
+    c, s = np.cos(slope), np.sin(slope)
+    stairs = m.Primitive("stairs", "box", (2.0, 0.5, 0.1), m.Pose((0.05 * s, 0.0, -0.05 * c), (0.0, -slope, 0.0)))
+    box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((-0.05 * s, 0.0, 0.05 * c), (0.0, -slope, 0.0)), "free", 1.0,
+                      velocity=m.Velocity(linear=(0.2 * c, 0.0, 0.2 * s)))  # fmt: skip
+    surface = m.MovingSurface("steps", "stairs", linear=(0.2, 0.0, 0.0))
+    sim = mb.Simulator(mb.Scene(primitives=(stairs, box), moving_surfaces=(surface,)))
+    sim.step(steps=100)
+    along = sim.v[3:] @ [c, 0.0, s]
+    assert along == pytest.approx(0.2 + (0.0 if goes else 0.1 * G * (MU * c - s)), abs=1e-6)
+
+
 @pytest.mark.parametrize("part, stays", [(0.99, True), (1.01, False)])
 def test_a_box_slips_on_a_turntable_where_it_turns_too_fast(part, stays):
     r, rate = 0.3, np.sqrt(part * MU * G / 0.3)

@@ -117,3 +117,8 @@ def test_mujoco_reads_an_exported_thread(tmp_path):
         sim.step()
     np.testing.assert_allclose(d.body("nut").xpos, sim.link_pose("nut")[0], atol=2e-4)
     assert d.joint("thread").qpos[0] == pytest.approx(sim.joint_positions()[0], rel=5e-3)
+
+
+def test_friction_by_the_load_is_refused_where_no_row_bears_it():
+    with pytest.raises(mb.ModelError, match="joint 'thread': no row of a joint bears .* loop closure of kind screw"):
+        mb.load_urdf(nut().replace("<thread pitch", '<thread flank_friction="0.1" pitch'))

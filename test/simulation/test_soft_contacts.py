@@ -312,3 +312,50 @@ def test_what_sinks_into_foam_does_so_by_its_shape(shape, size, place, force):
     sim.step(steps=400)
     assert abs(sim.v).max() < 1e-4
     assert force(k, place - sim.q[2]) == pytest.approx(20.0 * G, rel=0.02)
+
+
+# --- energy never rises ---------------------------------------------------------------------------------------
+SPRING, SHEARED = {"stiffness": 1e4}, {"stiffness": 1e5, "shear": 0.6}
+FOAM, SHEARED_FOAM = {"foundation": 5e6, "cells": 24}, {"foundation": 2e7, "cells": 24, "shear": 0.5}
+HERTZ = {"modulus": 1e7}
+
+
+def moving(way, seed, law):
+    """One body, or three, that drop, tip over an edge or slide; what they meet of each other is soft too."""
+    rng = np.random.default_rng(seed)
+    shapes = {"box": (0.12, 0.16, 0.2), "sphere": (0.06,), "cylinder": (0.05, 0.14), "capsule": (0.04, 0.1)}
+    bodies = []
+    for i in range(3 if way == "drop" else 1):
+        kind = "sphere" if "modulus" in law else "box" if way != "drop" else list(shapes)[rng.integers(4)]
+        turned, spin, going, up = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1
+        if way == "drop":
+            turned, spin, up = rng.uniform(-3.0, 3.0, 3), rng.uniform(-8.0, 8.0, 3), 0.17 + 0.25 * i
+        if way == "tilt":
+            turned, up = (0.0, rng.uniform(0.2, 0.7), rng.uniform(-1.0, 1.0)), 0.13
+        if way == "slide":
+            going, spin = (*rng.uniform(-1.5, 1.5, 2), 0.0), (0.0, 0.0, rng.uniform(-5.0, 5.0))
+        bodies.append(m.Primitive(
+            f"b{i}", kind, shapes[kind], m.Pose((0.0, 0.0, float(up)), tuple(map(float, turned))), "free",
+            rng.uniform(0.5, 2.0), material="body", velocity=m.Velocity(tuple(map(float, spin)), going),
+        ))  # fmt: skip
+    pad = m.Primitive("pad", "box", (1.5, 1.5, 0.1), m.Pose((0.0, 0.0, -0.05)), material="soft")
+    among = m.MaterialPair(("body", "body"), friction=0.3, softness=m.Softness(stiffness=1e5))
+    return mb.Scene(
+        primitives=(*bodies, pad), materials={**soft(rng.uniform(0.0, 0.9), **law), "body": m.Material(0.5)},
+        pairs=(among,),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.004])
+@pytest.mark.parametrize("law", [SPRING, SHEARED, FOAM, SHEARED_FOAM, HERTZ], ids=str)
+@pytest.mark.parametrize("way", ["drop", "tilt", "slide"])
+def test_energy_never_rises(way, law, damping):
+    """Kinetic, potential and elastic together, in any step; but for rounding."""
+    for seed in range(3):
+        sim = mb.Simulator(moving(way, seed, {**law, "damping": damping} if damping else law))
+        before = first = energy(sim)
+        for _ in range(250):
+            step = sim.step()
+            assert energy(sim) <= before + 1e-12 * first, (seed, sim.time, energy(sim) - before)
+            before = energy(sim)
+        assert step.certificate.residual < 1e-9

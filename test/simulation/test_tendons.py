@@ -320,6 +320,23 @@ def test_a_rope_drives_a_drum_by_friction_or_slips_on_it(mu):
     assert certificate.residual < 1e-12
 
 
+def test_where_loads_and_friction_come_to_no_agreement_the_certificate_says_so():
+    """Four drums in a row with beads of 10 g between them: the first step finds no bounds in its rounds."""
+    r, places = 0.2, ((0.0, -1.0), (1.0, 0.2), (2.2, -1.0), (3.4, -2.2), (4.6, -3.4))
+    drums = ((0.2, 0.0, 0.0, 0.3), (2.0, 0.0, 2.3, 0.3), (2.4, -2.0, 2.1, -2.3), (4.4, -2.4, 4.7, -2.1))
+    beads = tuple(ball(f"b{i}", (x, 0.0, z), 1.0 if i in (0, 4) else 0.01) for i, (x, z) in enumerate(places))
+    cords = []
+    for i, (x, z, side_x, side_z) in enumerate(drums):
+        drum = P("world", (x, 0.0, z), "cylinder", r, (0.0, 1.0, 0.0), (side_x, 0.0, side_z), friction=0.5)
+        cords.append(m.Tendon(f"t{i}", (P(f"b{i}"), drum, P(f"b{i + 1}")), longest=100.0))
+    taut = world(*beads, tendons=tuple(cords), gravity=(0.0,) * 3).tendons()
+    cords = [replace(cord, longest=taut[cord.name].length) for cord in cords]
+    sim = world(*beads, tendons=tuple(cords), gravity=(0.0,) * 3)
+    for name, pull in (("b0", 10.0), ("b4", 60.0)):
+        sim.set_external_wrench(name, [0.0, 0.0, 0.0, 0.0, 0.0, -pull])
+    assert sim.step().certificate.solver == "over_budget"
+
+
 def test_worlds_and_a_restored_state_have_the_friction_of_the_simulator():
     bodies, tendons, _ = over_a_drum(4.0, 0.3)
     scene = mb.Scene(primitives=bodies, tendons=tendons)

@@ -72,6 +72,104 @@ def test_values_that_were_set_go_over_to_a_rebuilt_simulator():
     assert alone.world.tree.mass == pytest.approx([1.0])
 
 
+INTEGRATORS = ("semi_implicit_euler", "midpoint", "rk4", "adaptive")
+
+
+def tumbling(integrator, gravity):
+    """A free body with its mass beside its origin, and two joined hinges."""
+    inertial = (
+        '<inertial><origin xyz="0.05 0.1 -0.08"/><mass value="2"/>'
+        '<inertia ixx="0.03" iyy="0.025" izz="0.02" ixy="0.001" ixz="0" iyz="0.002"/></inertial>'
+    )
+    going = m.Velocity(angular=(9.0, -4.0, 6.0), linear=(0.5, 0.0, 1.0))
+    body = m.SceneModel(f'<robot name="body"><link name="body">{inertial}</link></robot>', base="free", velocity=going)
+    arm = mb.pendulum(2, length=1.0, angle=0.7, rate=2.0).scene()
+    return mb.Simulator(mb.Scene(
+        models=(*arm.models, body), materials=arm.materials, gravity=gravity, integrator=integrator
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_bodies_with_a_gravity_of_their_own_move_as_in_a_scene_that_has_it(integrator):
+    own, scene = (1.0, -2.0, -9.0), (0.0, 3.0, 4.0)
+    theirs, ours = tumbling(integrator, own), tumbling(integrator, scene)
+    ours.set("gravity", own, of=["body", "link_0", "link_1"])
+    for _ in range(100):
+        balance = ours.step().certificate.energy_balance - theirs.step().certificate.energy_balance
+    np.testing.assert_allclose(ours.q, theirs.q, atol=1e-12)
+    np.testing.assert_allclose(ours.v, theirs.v, atol=1e-11)
+    assert ours.energy() == pytest.approx(theirs.energy(), abs=1e-10) and abs(balance) < 1e-10
+    np.testing.assert_allclose(ours.joint_wrench("hinge_1"), theirs.joint_wrench("hinge_1"), atol=1e-10)
+    ours.set("gravity", None, of=["body", "link_0"])  # the scene's again, whatever it becomes
+    ours.set("gravity", None, of=["link_1"])
+    ours.set_gravity(own)
+    assert ours.values("gravity")["body"] == list(own) and np.isnan(ours.world.tree.body_gravity).all()
+    for _ in range(20):
+        ours.step(), theirs.step()
+    np.testing.assert_allclose(ours.v, theirs.v, atol=1e-11)
+    assert np.isnan(ours.rebuilt(ours.scene).world.tree.body_gravity).all()
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_worlds_have_inertias_and_gravities_of_single_bodies_as_the_simulator(integrator):
+    scene = tumbling(integrator, (0.0, 0.0, -G)).scene
+    worlds = mb.Worlds(scene, 2)
+    begin = worlds.save()
+    inertia, own = [0.05, 0.001, 0.0, 0.06, 0.002, 0.07], [0.0, 1.0, -2.0]
+    sims = [mb.Simulator(scene) for _ in range(2)]
+    for name, value, of in (("mass", 3.0, ["body"]), ("inertia", inertia, ["body"]), ("gravity", own, ["body"]),
+                            ("gravity", [0.0, 0.0, 0.0], ["link_1"]), ("mass", 4.0, ["body"])):  # fmt: skip
+        sims[1].set(name, value, of)
+        worlds.set(name, value, of, mask=[False, True])
+    worlds.step(steps=20)
+    for w, sim in enumerate(sims):
+        sim.step(steps=20)
+        assert worlds.v[w].tobytes() == sim.v.tobytes() and worlds.q[w].tobytes() == sim.q.tobytes()
+    sims[1].set("gravity", None, of=["body"])
+    worlds.set("gravity", None, of=["body"])
+    worlds.step(steps=5)
+    sims[1].step(steps=5)
+    assert worlds.v[1].tobytes() == sims[1].v.tobytes()
+    worlds.restore(begin)  # without any of it
+    sims[0].reset()
+    worlds.step(steps=5)
+    sims[0].step(steps=5)
+    assert worlds.v[1].tobytes() == sims[0].v.tobytes()
+    k = sims[0].world.body_names.index("body")
+    worlds.randomise("gravity", -0.1, 0.1, of=["body"], by="offset")
+    worlds.randomise("inertia", 0.9, 1.1, of=["body"])
+    drawn = worlds.save().arrays
+    beside = drawn["own_body_gravity"][:, k] - [0.0, 0.0, -G]
+    assert np.isnan(np.delete(drawn["own_body_gravity"], k, axis=1)).all() and 0.01 < np.abs(beside).max() < 0.1
+    parts = drawn["own_inertia"][:, k] / sims[0].rebuilt(scene).world.tree.inertia[k]
+    assert 0.9 < np.nanmin(parts) < np.nanmax(parts) < 1.1
+    with pytest.raises(InputError, match="no body has"):
+        worlds.set("inertia", [1.0, 0.0, 0.0, 1.0, 0.0, 3.0], of=["body"])
+
+
+def test_what_knows_one_gravity_alone_refuses_a_second():
+    arm = mb.Simulator(mb.pendulum(2, length=1.0, angle=0.7).scene())
+    arm.set("gravity", [0.0, 0.0, 0.0], of=["link_1"])
+    with pytest.raises(InputError, match="one gravity for all bodies"):
+        mb.forward_dynamics_derivatives(arm.world, arm.q, arm.v, [0.0, 0.0])
+    arm.step()
+    with pytest.raises(InputError, match="one gravity for all bodies"):
+        arm.step_derivatives()
+    with pytest.raises(InputError, match="one gravity for all bodies"):
+        mb.studies.next_step_problem(arm)
+    arm.set("gravity", None, of=["link_1"])
+    arm.step()
+    assert arm.step_derivatives() is not None
+
+
+def test_an_imu_that_floats_without_weight_feels_nothing():
+    ball = m.Primitive("ball", "sphere", (0.1,), m.Pose((0.0, 0.0, 1.0)), "free", 1.0)
+    sim = mb.Simulator(mb.Scene(primitives=(ball,), sensors=(m.Sensor("imu", "imu", "ball"),)))
+    sim.set("gravity", [0.0, 0.0, 0.0], of=["ball"])
+    sim.step()
+    assert sim.sensors.read("imu").linear_acceleration == pytest.approx(np.zeros(3), abs=1e-12)
+
+
 def test_gravity_and_inertia_of_one_body():
     boxes = [m.Primitive(name, "box", (0.1,) * 3, m.Pose((x, 0.0, 1.0)), "free", 2.0) for x, name in enumerate("ab")]
     sim = mb.Simulator(mb.Scene(primitives=tuple(boxes), integrator="midpoint"))

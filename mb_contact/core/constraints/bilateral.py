@@ -27,6 +27,8 @@ TENDONS = 5
 PARTNERS = 6  # partner rows behind all rows: of gears, then of tendons
 LOADS = 7  # whether friction of some row grows with the impulses of others
 ROUNDS = 8  # how often the problem of the step has been solved with bounds of such friction
+CHANGES = 9  # how many of the rounds' changes are kept, of at most DEPTH
+DEPTH = 6
 VELOCITY = 0  # entries of BilateralWork.residuals: worst scaled residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
 SPEED = 2  # worst velocity residual [m/s, rad/s]
@@ -39,10 +41,12 @@ class BilateralWork(NamedTuple):
     terms: Annotated[Integers, "m", 2]  #: partner rows of each row of a tendon: the first, and that behind the last
     load: Annotated[Integers, "m", 2]  #: rows that press where friction grows with their impulses: first, and behind
     share: Annotated[Reals, "m"]  #: of that friction for their sum; 0 of all other rows
-    most: Annotated[Reals, "m", 4]  #: its bound, that of the round before and what was asked then; what presses anyway
+    most: Annotated[Reals, "m", 7]  #: its bound, that of the round before and what was asked then; what presses anyway,
+    #: what was missing, the bound without a load, and what changes have left of what was missing
+    past: Annotated[Reals, "m", 2 * DEPTH]  #: changes of bounds between rounds, and of what was missing
     V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
     residuals: Annotated[Reals, 3]
-    info: Annotated[Integers, 9]
+    info: Annotated[Integers, 10]
 
 
 def make_bilateral_work(n, m):

@@ -22,10 +22,18 @@ import numpy as np
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.belts import carry_rows, turn_along
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, ROUNDS, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, normal_velocity, turn_frames
 from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
+from mb_contact.core.constraints.joint_friction import (
+    ROUNDS_MOST,
+    begin_loads,
+    bound_friction,
+    first_gripping,
+    loads_differ,
+    next_bounds,
+)
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
@@ -39,6 +47,7 @@ from mb_contact.core.impact.times import (
     velocities_at_impact,
 )
 from mb_contact.core.jit import TRUTH, kernel, on_demand
+from mb_contact.core.lcp.certificate import GAP
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.friction import contact_laws
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
@@ -196,10 +205,12 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair):
     reached_limits(h, imp, threshold, lag, dt)
     island_moments(h, imp, picked)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.friction.extra)
+    threads = h.joints.rubbing[first_gripping(h.joints.rubbing, h.closures) :]
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.closing.none, h.closing.nobody, h.gears, 1.0, 0.0, h.rows.end[0], h.rows,
-        h.loop, h.bil,
-    )  # fmt: skip  # friction of joints, springs and tendons have no time to act
+        h.tree, h.kin, h.q, h.closures, h.closing.none, threads, h.gears, 1.0, 0.0, h.rows.end[0], h.rows, h.loop,
+        h.bil,
+    )  # fmt: skip  # other friction of joints, springs and tendons have no time to act
+    bound_friction(h.tree, h.joints, threads, h.closures, 0.0, h.rows, h.bil)
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     velocities_at_impact(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
@@ -227,6 +238,26 @@ def begin_compression(h, imp):
         imp.theta[i] = 0.0
         imp.p_d[i] = 0.0
     start_phase(h, imp.u, imp.theta)
+    _begin_loads(h)
+
+
+@kernel
+def _begin_loads(h):
+    """The first round of friction that grows with a load."""
+    if h.bil.info[LOADS] != 0:
+        begin_loads(h.bil, h.system, h.system.count[ROWS], h.rows)
+
+
+@kernel
+def misses_loads(h):
+    """Whether the solved phase has friction that its loads do not ask for: then it is to be solved again.
+
+    Behind the last round its residual is told.
+    """
+    if h.bil.info[LOADS] == 0 or not loads_differ(h.bil, h.rows, h.sol.r):
+        return False
+    next_bounds(h.bil, h.system, h.system.count[ROWS], h.rows)
+    return h.bil.info[ROUNDS] < ROUNDS_MOST
 
 
 @kernel
@@ -267,6 +298,8 @@ def _certify_phase(h, q, u, residuals):
             island_velocities(P.W, P.source, first, last, P.r, q, u)
         _leave_immobile(P, u)
     certify(P, u, h.bil.info[FIRST], residuals, h.sol.loops)
+    if h.bil.info[LOADS] != 0:
+        residuals[GAP] = max(residuals[GAP], h.sol.loops[0])
 
 
 @kernel
@@ -315,6 +348,7 @@ def begin_decompression(h, imp, law, scale):
         start_phase(h, imp.q, imp.total)
     else:
         start_phase(h, imp.q, imp.theta)
+    _begin_loads(h)
 
 
 @kernel

@@ -15,6 +15,7 @@ import numpy as np
 
 from mb_contact.core.integrate.flow import FIRST_TREE
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.gravity import gravity_of
 from mb_contact.core.tree.spatial import (
     ZERO,
     gathered,
@@ -52,7 +53,7 @@ def free_body_step(tree, R, k, gravity, contact, external, q_start, v_start, dt,
     touch, push = _about_centre(half, spatial(contact, k)), _about_centre(half, spatial(external, k))
     both = spatial_sum(touch, 1.0, push)
     v = vector_sum(_three(v_start, d + 3), 1.0, vector_product(w, c))  # velocity of the centre of mass, then its mean
-    u = vector_sum(vector_sum(v, dt / m, both[3:]), dt, _three(gravity, 0))
+    u = vector_sum(vector_sum(v, dt / m, both[3:]), dt, gravity_of(tree, gravity, k))
     v = vector_sum(vector_sum(ZERO, 0.5, v), 0.5, u)
     back = transposed(r)
     a = turned(back, w)

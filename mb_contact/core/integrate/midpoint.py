@@ -20,6 +20,7 @@ from mb_contact.core.integrate.flow import accelerate, ended, flow_powers, move_
 from mb_contact.core.integrate.free_body import ROUNDING, SETTLED, free_body_step
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.embedding import close_aggregates
+from mb_contact.core.tree.gravity import gravity_of
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import (
     add_spatial,
@@ -256,9 +257,7 @@ def _energies_at(h, f, q, v, row):
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             kinetic += 0.5 * tree.armature[i] * v[i] * v[i]
         place = vector_sum(vector(kin.p, k), 1.0, c)
-        potential = 0.0
-        for axis in range(3):
-            potential -= tree.mass[k] * h.gravity[axis] * place[axis]
+        potential = -tree.mass[k] * vector_dot(gravity_of(tree, h.gravity, k), place)
         energies[row, root] += kinetic + potential
         energies[KINETIC + row, root] += kinetic
         energies[SIZE, root] += kinetic + abs(potential)

@@ -21,6 +21,8 @@ from mb_contact.core.step.report import remember, summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, wake_touched
 from mb_contact.core.step.softness import recall_energy
 from mb_contact.core.step.step import find_contacts, find_near, settle
+from mb_contact.core.tree.gravity import gravity_of
+from mb_contact.core.tree.spatial import vector_dot
 from mb_contact.core.workspace import (
     BALANCE,
     BY_EULER,
@@ -156,14 +158,12 @@ def work_done(h):
 def _in_motion(h, kinetic, gained):
     """Kinetic energy of a step that has gained so much: the larger one of both ends, and what a fall of a step has [J].
     """
-    mass = 0.0
+    fall = 0.0
     for k in range(h.tree.mass.shape[0]):
-        mass += h.tree.mass[k]
-    square = 0.0
-    for a in range(3):
-        square += h.gravity[a] * h.gravity[a]
+        g = gravity_of(h.tree, h.gravity, k)
+        fall += 0.5 * h.tree.mass[k] * vector_dot(g, g) * h.settings[DT] ** 2
     ended = h.work.energy[KINETIC] + h.work.contact_energy[REMOVED] - gained
-    return max(max(kinetic, ended) + 0.5 * mass * square * h.settings[DT] ** 2, NO_ENERGY)
+    return max(max(kinetic, ended) + fall, NO_ENERGY)
 
 
 @kernel

@@ -68,7 +68,7 @@ def assemble(h):
     )  # fmt: skip
     if h.drift[DRIVEN] != 0.0:
         drive_rows(h.kin, h.closures, h.gears, dt, rate, h.loop.error, h.rows, h.bil, h.sol.q)
-    bound_friction(h.tree, h.joints, h.closures, dt, h.rows, h.bil)
+    bound_friction(h.tree, h.joints, h.joints.rubbing, h.closures, dt, h.rows, h.bil)
     if h.hinges.body.shape[0] > 0:
         hinge_forces(h.hinges, h.kin, h.v, dt, 0.5 * dt * h.friction.model[HALVES], h.rows, h.loop.error, h.bil)
     contact_laws(h.rows, h.contacts, h.friction, dt, h.settings[UNIT_LENGTH])

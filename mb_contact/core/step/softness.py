@@ -16,6 +16,14 @@ K sqrt(d) at the compression that the free motion leads to: stiffer than that at
 Compressed is a contact by its penetration, of which no more counts than twice what its pair was compressed by behind
 the last step: what lies deeper is an error of the second order, and pushed out as of rigid bodies.  How far a point is
 sheared is part of the state.  Where k_t has grown since, s shrinks with it: the force stays, no energy is gained.
+
+The points of a foundation come and go under what slides and tips.  What they store together when a step begins is
+never more than behind the last step: where they lie deeper all their d and s are smaller by one factor.  From such a
+state a foundation comes back by what it would lose: of the loss of a point,
+
+    - r u+ - (E+ - E) >= 0,
+
+with velocities u+ behind the step and E, E+ the point's energy before and after, so much is kept as its depth asks for.
 """
 
 import numpy as np
@@ -53,7 +61,11 @@ def soften(h):
         if is_soft(h.geoms, pair):
             most, shear = _last_stretch(h, pair, vector(contacts.normal, i))
             for k in range(i, end):
-                _soften(h, k, most, shear)
+                _stretch(h, k, most, shear)
+            if h.geoms.soft.law[pair] == FOUNDATION:
+                _bound_energy(h, pair, i, end)
+            for k in range(i, end):
+                _soften(h, k)
         i = end
 
 
@@ -78,9 +90,9 @@ def _shear_of(memory, j, n):
 
 
 @kernel
-def _soften(h, i, most, shear):
-    """Compliances and offsets of contact i, whose pair was compressed and sheared so far behind the last step."""
-    soft, rows, dt, row = h.soft, h.rows, h.settings[DT], 3 * i
+def _stretch(h, i, most, shear):
+    """Stiffness of contact i, whose pair was compressed and sheared so far behind the last step, and what it is now."""
+    soft, dt, row = h.soft, h.settings[DT], 3 * i
     pairs, pair, gap, unit = h.geoms.soft, h.contacts.pair[i], h.contacts.gap[i], h.settings[UNIT_LENGTH]
     deep = max(-gap, 0.0)
     start = min(deep, CREDIBLE * most) if most > 0.0 else deep
@@ -92,12 +104,7 @@ def _soften(h, i, most, shear):
     elif pairs.law[pair] == HERTZ:
         k *= np.sqrt(free)
         tangent = 1.5
-    length = dt + pairs.time[pair]
-    part = dt / length
     soft.start[i], soft.stiffness[i, 0], soft.stiffness[i, 1] = start, k, tangent * pairs.shear[pair] * k
-    rows.compliance[row] = 1.0 / (k * dt * length)
-    rows.offset[row] = gap_velocity(gap + start, dt, h.settings[PUSH_RATE], h.settings[PUSH_SPEED], unit)
-    rows.offset[row] += h.work.gap_shift[i] / dt + h.work.row_bias[i, 0] - part * start / dt
     j, across = h.frames.known[i], soft.stiffness[i, 1]
     if j >= 0:
         shear = ZERO
@@ -106,12 +113,48 @@ def _soften(h, i, most, shear):
             shear = vector_sum(ZERO, factor, _shear_of(h.memory, j, vector(h.contacts.normal, i)))
     elif pairs.law[pair] == FOUNDATION or across == 0.0:
         shear = ZERO
-    for a in range(2):
-        t = vector(h.frames.t1, i) if a == 0 else vector(h.frames.t2, i)
-        soft.shear[i, a] = vector_dot(shear, t)
-        if across > 0.0:
-            rows.compliance[row + 1 + a] = 1.0 / (across * dt * length)
-            rows.offset[row + 1 + a] += part * soft.shear[i, a] / dt
+    soft.shear[i, 0] = vector_dot(shear, vector(h.frames.t1, i))
+    soft.shear[i, 1] = vector_dot(shear, vector(h.frames.t2, i))
+
+
+@kernel
+def _bound_energy(h, pair, first, end):
+    """Contacts ``first`` to before ``end``, of a foundation, store no more than theirs did behind the last step.
+
+    A pair that had none begins as deep as it stands.
+    """
+    soft, stored, kept, known = h.soft, 0.0, 0.0, False
+    for i in range(first, end):
+        stored += _energy(h, i, soft.start[i], soft.shear[i, 0], soft.shear[i, 1])
+    for j in range(h.memory.count[0]):
+        if h.memory.pair[j] == pair:
+            known = True
+            kept += h.memory.stretch[j, ENERGY]
+    if not known or stored <= kept:
+        return
+    factor = np.sqrt(kept / stored)
+    for i in range(first, end):
+        soft.start[i] *= factor
+        soft.shear[i, 0] *= factor
+        soft.shear[i, 1] *= factor
+
+
+@kernel
+def _soften(h, i):
+    """Compliances and offsets of contact i, compressed and sheared as it is."""
+    soft, rows, dt, row = h.soft, h.rows, h.settings[DT], 3 * i
+    pair, start, gap = h.contacts.pair[i], soft.start[i], h.contacts.gap[i]
+    length = dt + h.geoms.soft.time[pair]
+    part, beyond = dt / length, gap + start
+    if h.geoms.soft.law[pair] == FOUNDATION:
+        beyond = max(beyond, 0.0)
+    rows.compliance[row] = 1.0 / (soft.stiffness[i, 0] * dt * length)
+    rows.offset[row] = gap_velocity(beyond, dt, h.settings[PUSH_RATE], h.settings[PUSH_SPEED], h.settings[UNIT_LENGTH])
+    rows.offset[row] += h.work.gap_shift[i] / dt + h.work.row_bias[i, 0] - part * start / dt
+    across = soft.stiffness[i, 1]
+    for a in range(2 if across > 0.0 else 0):
+        rows.compliance[row + 1 + a] = 1.0 / (across * dt * length)
+        rows.offset[row + 1 + a] += part * soft.shear[i, a] / dt
 
 
 @kernel
@@ -150,10 +193,27 @@ def keep_stretch(h):
                 moved = dt * rows.compliance[row + 1 + a] * sol.r[row + 1 + a]
                 end[SHEARED + a] = (1.0 - part) * soft.shear[i, a] - moved
         else:
-            end[COMPRESSED] = max(0.0, -(h.contacts.gap[i] + dt * (sol.u[row] - rows.offset[row])))
+            apart = max(h.contacts.gap[i], 0.0) + dt * (sol.u[row] - rows.offset[row])
+            end[COMPRESSED] = max(0.0, soft.start[i] - apart)
+        before = _energy(h, i, soft.start[i], soft.shear[i, 0], soft.shear[i, 1])
         end[ENERGY] = _energy(h, i, end[COMPRESSED], end[SHEARED], end[SHEARED + 1])
+        if h.geoms.soft.law[h.contacts.pair[i]] == FOUNDATION:
+            end[ENERGY] += _restored(h, i, end[ENERGY] - before)
         soft.energy[0] += end[ENERGY]
-        work.work_terms[CONTACTS] += end[ENERGY] - _energy(h, i, soft.start[i], soft.shear[i, 0], soft.shear[i, 1])
+        work.work_terms[CONTACTS] += end[ENERGY] - before
+
+
+@kernel
+def _restored(h, i, gained):
+    """What contact i, whose springs have gained so much, keeps of its loss because it lies deeper than compressed [J].
+    """
+    rows, sol, row, lost = h.rows, h.sol, 3 * i, -gained
+    for r in range(row, row + 3):
+        lost -= sol.r[r] * (sol.u[r] - rows.compliance[r] * sol.r[r] - rows.offset[r] + rows.carried[r])
+    moved = sol.u[row] - rows.compliance[row] * sol.r[row] - rows.offset[row]
+    deep, end = max(0.0, -(h.contacts.gap[i] + h.settings[DT] * moved)), h.soft.end[i]
+    missing = _energy(h, i, deep, end[SHEARED], end[SHEARED + 1]) - end[ENERGY]
+    return max(0.0, min(lost, missing))
 
 
 @on_demand(NOTHING)

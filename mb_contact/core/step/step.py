@@ -31,7 +31,7 @@ from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, LOADS, 
 from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.hinge import hinge_limits_missed
-from mb_contact.core.constraints.joint_friction import loads_differ
+from mb_contact.core.constraints.joint_friction import ROUNDS_MOST, loads_differ, next_bounds
 from mb_contact.core.constraints.limit import NEAR_LIMIT, limit_reach
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.servo import (
@@ -275,7 +275,11 @@ def settle(h):
     if status != OK:
         return status
     if h.bil.info[LOADS] != 0 and loads_differ(h.bil, h.rows, h.sol.r):
-        return LIMIT_MISSED
+        if h.bil.info[ROUNDS] < ROUNDS_MOST:
+            return LIMIT_MISSED
+        next_bounds(h.bil, h.system, h.system.count[ROWS], h.rows)
+        h.work.info[STAGE] = SOLVER_OVER_BUDGET
+        certify_step(h)
     if has_sleepers(h):
         hold_velocities(h)
     hinges = h.hinges.body.shape[0] > 0 and hinge_limits_missed(h.hinges, h.kin, h.work.v_next, h.settings[DT])

@@ -20,6 +20,7 @@ says.
 
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.aggregates import aggregate_inertias, load_aggregates, open_aggregates
+from mb_contact.core.tree.gravity import has_own_gravity, own_weight
 from mb_contact.core.tree.hinges import eliminate_hinges, load_hinges, open_hinges
 from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.modal_dynamics import modal_forces
@@ -67,7 +68,7 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     Parameters
     ----------
     gravity : (3,)
-        Acceleration of gravity [m/s^2]; taken in as the acceleration -g of the inertial frame.
+        The scene's acceleration of gravity [m/s^2]; taken in as the acceleration -g of the inertial frame.
     effort : (N,)
         Generalised forces T; the damping force -d v is added here.
     external : (n, 6)
@@ -79,6 +80,8 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
         a, b, c = packed(art.P, k)
         force = spatial_sum(packed_product(a, b, c, spatial(kin.a, k)), 1.0, spatial(kin.b, k))
         put_spatial(art.z, k, spatial_sum(force, -1.0, spatial(external, k)))
+        if has_own_gravity(tree, k):
+            put_spatial(art.z, k, spatial_sum(spatial(art.z, k), -1.0, own_weight(tree, kin.mc, gravity, k)))
     if has_modes(kin):
         modal_forces(kin, art.aggregates, art.nu)
     _load_hinges(tree, kin, art, 1)

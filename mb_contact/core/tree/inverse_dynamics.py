@@ -4,6 +4,7 @@
 """Inverse dynamics by one scatter and one gather: alpha = phi*(H* v_dot + a), f = phi(M alpha + b), T = H f."""
 
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.gravity import gravity_of, own_weight
 from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.modal_dynamics import (
     modal_inverse_dynamics,
@@ -54,7 +55,8 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
             x = spatial_sum(x, v_dot[i], spatial(kin.H, i))
         put_spatial(alpha, k, x)
         inertial = momentum(kin.I, kin.mc, tree.mass[k], k, x)
-        put_spatial(force, k, spatial_sum(inertial, 1.0, spatial(kin.b, k)))  # f = M alpha + b
+        f = spatial_sum(inertial, 1.0, spatial(kin.b, k))  # M alpha + b
+        put_spatial(force, k, spatial_sum(f, -1.0, own_weight(tree, kin.mc, gravity, k)))
     for k in range(n - 1, -1, -1):
         f = spatial(force, k)
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):  # T = H f
@@ -90,8 +92,8 @@ def mechanical_energy(tree, kin, gravity):
     potential = 0.0
     for k in range(tree.parent.shape[0]):
         kinetic += body_kinetic_energy(tree.mass[k], kin.I, kin.mc, kin.V, k)
-        for c in range(3):
-            potential -= gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
+        moment = vector_sum(vector(kin.mc, k), tree.mass[k], vector(kin.p, k))
+        potential -= vector_dot(gravity_of(tree, gravity, k), moment)
     for f in range(kin.modal.link.shape[0]):
         kinetic += modal_rate_energy(kin.modal, kin.V, f)
     return kinetic, potential
@@ -104,7 +106,8 @@ def gravity_power(tree, kin, gravity):
     g = gravity[0], gravity[1], gravity[2]
     for k in range(tree.parent.shape[0]):
         turning = vector_product(vector(kin.V, k), vector(kin.mc, k))
-        power += vector_dot(g, vector_sum(turning, tree.mass[k], linear(kin.V, k)))
+        along = vector_sum(turning, tree.mass[k], linear(kin.V, k))
+        power += vector_dot(gravity_of(tree, gravity, k), along)
     for f in range(kin.modal.link.shape[0]):
         power += vector_dot(g, modal_rate_momentum(kin.modal, f)[3:])
     return power

@@ -9,6 +9,7 @@ its own, M of the modes and their coupling with the frame, which D and U start f
 """
 
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand
+from mb_contact.core.tree.gravity import own_weight
 from mb_contact.core.tree.modal import has_modes, node_motion
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -87,7 +88,8 @@ def modal_inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
         x = spatial_sum(x, 1.0, node_motion(g, k, v_dot))
         put_spatial(alpha, k, x)
         inertial = momentum(kin.I, kin.mc, tree.mass[k], k, x)
-        put_spatial(force, k, spatial_sum(inertial, 1.0, spatial(kin.b, k)))
+        f = spatial_sum(inertial, 1.0, spatial(kin.b, k))
+        put_spatial(force, k, spatial_sum(f, -1.0, own_weight(tree, kin.mc, gravity, k)))
     for f in range(g.link.shape[0]):
         add_spatial(force, g.link[f], _coupled(g, f, v_dot))
     for k in range(tree.parent.shape[0] - 1, -1, -1):

@@ -194,6 +194,13 @@ def _load_values(lane, values, w):
             for a in range(3):
                 for b in range(3):
                     lane.inertia[k, a, b] = scale * lane.scene_inertia[k, a, b]
+    for k in range(lane.mass.shape[0] if values.inertia.shape[0] > 0 else 0):
+        for a in range(3):
+            for b in range(3):
+                lane.inertia[k, a, b] = values.inertia[w, k, a, b]
+    for k in range(lane.mass.shape[0] if values.body_gravity.shape[0] > 0 else 0):
+        for a in range(3):
+            lane.body_gravity[k, a] = values.body_gravity[w, k, a]
     if values.damping.shape[0] > 0:
         for i in range(lane.damping.shape[0]):
             lane.damping[i] = lane.total[i] = values.damping[w, i]

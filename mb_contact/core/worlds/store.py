@@ -45,6 +45,8 @@ class Values(NamedTuple):
     restitution: Annotated[Reals, "restitutions", "pairs"]
     stiffness: Annotated[Reals, "stiffnesses", "pairs"]  #: of those that give way, in the unit of their law
     size: Annotated[Reals, "sizes", "g", 3]  #: of kernels [m]
+    inertia: Annotated[Reals, "inertias", "n", 3, 3]  #: about the centres of mass [kg m^2]
+    body_gravity: Annotated[Reals, "gravities", "n", 3]  #: as of the tree [m/s^2]
 
 
 ValuesHandleType, ValuesHandle, make_values_handle = handle(Values)
@@ -66,6 +68,7 @@ class Lane(NamedTuple):
     restitution: Annotated[Reals, "pairs"]
     stiffness: Annotated[Reals, "pairs"]
     size: Annotated[Reals, "g", 3]
+    body_gravity: Annotated[Reals, "n", 3]
     scene_mass: Annotated[Reals, "n"]
     scene_inertia: Annotated[Reals, "n", 3, 3]
     joint_v: Annotated[Integers, "joints"]  #: place of each joint in v
@@ -96,6 +99,7 @@ JobHandleType, JobHandle, make_job_handle = handle(Job)
 #: what shapes name
 SIZES = (
     "w", "words", "room", "nq", "N", "joints", "c", "n", "g", "pairs", "k", "t", "kept", "d",
-    "masses", "dampings", "frictions", "restitutions", "stiffnesses", "sizes",
+    "masses", "dampings", "frictions", "restitutions", "stiffnesses", "sizes", "inertias",
+    "gravities",
 )  # fmt: skip
 MAKERS = (Lane, make_lane_handle), (Store, make_store_handle), (Values, make_values_handle), (Job, make_job_handle)

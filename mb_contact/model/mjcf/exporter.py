@@ -180,11 +180,23 @@ class MjcfWriter:
         if tree.joint_type[k] != JOINT_FLOATING:
             _place(element, R, p)
         self._inertial(element, k)
+        self._gravity(element, k)
         for i, turn, place in held:
             self._joint(element, i, turn, place)
         self.shapes.write(element, k)
         for child in below:
             self._body(child, k, np.eye(3), np.zeros(3), [])
+
+    def _gravity(self, element: Element, k: int) -> None:
+        """A gravity of the body's own, as the part of the scene's that is taken from it."""
+        own, g = self.tree.body_gravity[k], self.world.gravity
+        if np.isnan(own).any():
+            return
+        part = 1.0 - float(own @ g) / max(float(g @ g), LEAST)
+        if np.allclose((1.0 - part) * g, own):
+            element.set("gravcomp", f"{part:.17g}")
+        else:
+            self.left_out.append(f"body '{self.bodies[k]}' has a gravity of its own, beside the scene's direction")
 
     def _inertial(self, element: Element, k: int) -> None:
         mass, inertia = float(self.tree.mass[k]), self.tree.inertia[k]

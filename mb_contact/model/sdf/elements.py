@@ -18,7 +18,7 @@ WORLD = "world"  #: the frame that all others stand in
 MODEL = "__model__"  #: what a model's own frame is called within it
 SEVERAL_LINES = 5  #: lines that a warning names
 #: What switches nothing where it has this value, which programs that write SDF spell out.
-DEFAULTS = {"gravity": True, "kinematic": False, "enable_wind": False, "self_collide": False,
+DEFAULTS = {"kinematic": False, "enable_wind": False, "self_collide": False,
             "allow_auto_disable": True, "must_be_base_link": False}  # fmt: skip
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 #: Why some elements are not taken, and what is here in their place.
@@ -27,7 +27,6 @@ INSTEAD = {
     "contact": "contact is rigid",
     "light": "pictures have a light of their own",
     "noise": "a sensor of a scene has noise: [first, second]",
-    "gravity": "all bodies of a scene fall alike",
     "material": "a mesh that has colours in its file is seen in these",
     "max_step_size": "the longest step of a scene is 0.1 s",
     "script": "its colour is not known; <diffuse> gives one",

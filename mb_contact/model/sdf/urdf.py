@@ -169,11 +169,14 @@ class RobotBuilder:
     def _link(self, name):
         part = self.model.links[name]
         reader, element = part.reader, part.element
-        reader.take(element, "pose", "inertial", "collision", "visual", "sensor")
+        reader.take(element, "pose", "inertial", "collision", "visual", "sensor", "gravity")
         written = {WRITTEN: reader.place(element)}
         link = ElementTree.SubElement(self.root, "link", {"name": self.names[name], **written})
         if not self.model.static:
             self._inertial(part, name, link)
+        if not reader.flag(element, "gravity", True):
+            gazebo = ElementTree.SubElement(self.root, "gazebo", reference=self.names[name])
+            ElementTree.SubElement(gazebo, "gravity").text = "0"
         for collision in element.findall("collision"):
             if self.model.static and shape_of(reader, collision).tag in STILL_SHAPES:
                 self.robot.still.append((name, collision))

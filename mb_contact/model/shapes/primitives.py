@@ -134,7 +134,7 @@ def free_body(body):
         R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), axis=np.zeros((1, 3)), axis2=np.zeros((1, 3)),
         mass=np.array([body.mass]), com=body.com[None], inertia=body.inertia[None],
         armature=np.zeros(6), damping=np.zeros(6), effort_limit=np.zeros(6),
-        lower=np.full(6, -np.inf), upper=np.full(6, np.inf),
+        lower=np.full(6, -np.inf), upper=np.full(6, np.inf), body_gravity=np.full((1, 3), np.nan),
     )
 
 

@@ -1,56 +1,68 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a URDF asks of Gazebo alone: each tag is named, with what does it here."""
+"""What a URDF asks of Gazebo: links without weight and robots that stand still are so here, other tags are named."""
 
 from mb_contact.checks import as_number
 
 SWITCHES = {"true": True, "1": True, "false": False, "0": False}
 RIGID = 1e12  #: Gazebo's own stiffness of contacts, which stands for none [N/m]
-WEIGHT = "sim.set('gravity', [0, 0, 0], of=['{link}']) takes it away, of the whole body that the link belongs to"
-STATIC = "make its joints fixed, and leave out base: free"
 
 
-def warn_of_gazebo(reader, robot, links):
-    """Warn of what Gazebo would do by its own tags.
+def take_gazebo(reader, robot, links, joints):
+    """What Gazebo's own tags say of gravity and of robots that stand still; the others are warned of.
 
     Parameters
     ----------
     reader : ElementReader
     robot : element
     links : dict of str to LinkSpec
+        ``weightless`` of those that are.
+    joints : dict of str to JointSpec
+        All fixed where the robot is static.
+
+    Returns
+    -------
+    bool
+        Whether the robot is static, and so welded.
 
     Raises
     ------
     ModelError
         A tag holds nothing that it can mean.
     """
+    still = False
     for gazebo in robot.findall("gazebo"):
         link = gazebo.get("reference")
-        what = "the robot" if link is None else f"link '{link}'"
-        if link is None or link in links:
-            _warn_of_switch(reader, gazebo, "static", True, f"{what} is static in Gazebo, and moves here", STATIC)
+        what = f"link '{link}'"
+        if link is None and _switch(reader, gazebo, "static", False):
+            still = True
+            reader.warn(gazebo.find("static"), "<static>: the robot stands still, its base and all joints are fixed")
         if link in links:
-            weightless = f"{what} has no weight in Gazebo, and has one here"
-            _warn_of_switch(reader, gazebo, "gravity", False, weightless, WEIGHT.format(link=link))
-            _warn_of_switch(reader, gazebo, "turnGravityOff", True, weightless, WEIGHT.format(link=link))
+            if _switch(reader, gazebo, "static", False):
+                reader.warn(gazebo.find("static"), f"<static>: {what} moves, as only a whole robot is static; leave "
+                                                   "out its reference, or make its joint fixed")  # fmt: skip
+            off = _switch(reader, gazebo, "turnGravityOff", False)
+            links[link].weightless = off or not _switch(reader, gazebo, "gravity", True)
             _warn_of_direction(reader, gazebo, what)
             _warn_of_softness(reader, gazebo, what)
+    for joint in joints.values() if still else ():
+        joint.kind, joint.mimic = "fixed", None
+    return still
 
 
 def _text(element):
     return (element.get("value") or element.text or "").strip()
 
 
-def _warn_of_switch(reader, gazebo, tag, stands, words, remedy):
-    """Warn where a switch is there and ``stands`` so."""
+def _switch(reader, gazebo, tag, default):
+    """What a switch says, or the default where there is none."""
     element = gazebo.find(tag)
-    if element is not None:
-        text = _text(element)
-        known = text.lower() in SWITCHES
-        reader.refuse_if(not known, element, f"<{tag}> must be true or false, got '{text}'")
-        if SWITCHES[text.lower()] == stands:
-            reader.warn(element, f"<{tag}>: {words}; {remedy}")
+    if element is None:
+        return default
+    text = _text(element)
+    reader.refuse_if(text.lower() not in SWITCHES, element, f"<{tag}> must be true or false, got '{text}'")
+    return SWITCHES[text.lower()]
 
 
 def _numbers(reader, element, what, count):

@@ -112,7 +112,7 @@ def load_urdf(
     if massless != "error":
         hold_massless(reader, links, joints)
     parts = split_flexible(reader, links, joints, flexible_links or {}, floating, start)
-    builder = TreeBuilder(reader, robot, links, joints, floating, massless, parts)
+    builder = TreeBuilder(reader, robot, links, joints, floating and not reader.still, massless, parts)
     return builder.model(text.decode("utf-8", errors="replace"))
 
 

@@ -194,6 +194,7 @@ class TreeBuilder:
             armature=np.zeros(int(nv.sum())), damping=self._per_dof("damping", 0.0),
             effort_limit=self._per_dof("effort", 0.0),
             lower=self._per_dof("lower", -np.inf), upper=self._per_dof("upper", np.inf),
+            body_gravity=self._gravities(),
         )
         self._check_masses(tree, inertias)
         return self._with_rotors(tree)
@@ -222,6 +223,23 @@ class TreeBuilder:
             f"below have about their axes: {names}"
         )
         return tree
+
+    def _gravities(self):
+        """No gravity of bodies all of whose masses are weightless, no numbers for the others, which have the scene's.
+        """
+        gravity = np.full((len(self.bodies), 3), np.nan)
+        for k in range(len(self.bodies)):
+            parts = [self.links[link] for link, frame in self.frames.items() if frame.body == k]
+            parts = [link for link in parts if link.inertia.mass > 0.0]
+            light = [link for link in parts if link.weightless]
+            if light and len(light) == len(parts):
+                gravity[k] = 0.0
+            elif light:
+                self.reader.warnings.append(
+                    f"{self.reader.source}:{light[0].line}: link '{light[0].name}' has a weight here, as other links "
+                    "of its body have one; take it from all that fixed joints hold together, or from none"
+                )
+        return gravity
 
     def _inertias(self):
         parts = [[] for _ in self.bodies]

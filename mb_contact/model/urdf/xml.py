@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mb_contact.model.shapes.inertia import MASSLESS, RigidInertia, breaks_triangle_inequality
-from mb_contact.model.urdf.gazebo import warn_of_gazebo
+from mb_contact.model.urdf.gazebo import take_gazebo
 from mb_contact.model.urdf.geometry import CollisionSpec, GeometryReader
 from mb_contact.model.urdf.mimics import MimicSpec
 from mb_contact.model.urdf.xml_reader import doubts_of
@@ -37,6 +37,7 @@ class LinkSpec:
     line: int
     inertia: RigidInertia
     collisions: list[CollisionSpec] = field(default_factory=list)
+    weightless: bool = False
 
 
 @dataclass
@@ -66,6 +67,7 @@ class UrdfReader(GeometryReader):
 
     def __init__(self, source, meshes, package_dirs=(), start=None, inertia_errors="error", mimic="eliminate"):
         super().__init__(source, meshes, package_dirs, start)
+        self.still = False  #: whether the file has the robot stand still
         self.inertia_errors = inertia_errors
         self.mimic = mimic
 
@@ -101,7 +103,7 @@ class UrdfReader(GeometryReader):
         xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
         self.refuse_if(not links, robot, f"the robot has no <link>; add at least one{xacro}")
         self.apply_frictions(robot, links)
-        warn_of_gazebo(self, robot, links)
+        self.still = take_gazebo(self, robot, links, joints)
         return robot.get("name", "robot"), links, joints
 
     def _add(self, specs, element, spec):
@@ -264,6 +266,11 @@ class UrdfReader(GeometryReader):
         self.refuse_if(
             thread is None, element,
             f"joint '{joint}': a screw needs a <thread pitch=\"...\"/>, its displacement in a turn [m]; add it",
+        )
+        self.refuse_if(
+            thread.get("flank_friction") is not None, thread,
+            f"joint '{joint}': no row of a joint bears its thread's load, by which friction of flanks grows; close the "
+            "links by a loop closure of kind screw, or give friction as a torque in <dynamics>",
         )
         pitch = self.number(thread, "pitch")
         self.refuse_if(

@@ -22,6 +22,7 @@ from mb_contact.simulation.values import PARTS, RANGES, SHAPES
 SET = "rcl_interfaces/srv/SetParameters"
 RESULT = "rcl_interfaces/msg/SetParametersResult"
 NUMBERS = {2: "integer_value", 3: "double_value", 7: "integer_array_value", 8: "double_array_value"}
+UNSET = 0  #: type of a parameter that takes a value back
 KEPT = [name for name in RANGES if name not in PARTS]  #: values that can be parameters: no reset changes them
 
 
@@ -99,9 +100,11 @@ class SceneValues:
     def _answered(self, parameter):
         result = self._control.node.message_type(RESULT)()
         try:
-            if int(parameter.value.type) not in NUMBERS:
+            kind, numbers = int(parameter.value.type), None
+            if kind not in (UNSET, *NUMBERS):
                 raise InputError(f"{shorten(parameter.name)} must be a number or numbers")
-            numbers = np.asarray(getattr(parameter.value, NUMBERS[int(parameter.value.type)]), float).tolist()
+            if kind != UNSET:
+                numbers = np.asarray(getattr(parameter.value, NUMBERS[kind]), float).tolist()
             self._set(*place_of(self._control.simulator, parameter.name), numbers)
             result.successful = True
         except MbContactError as error:

@@ -23,7 +23,7 @@ from mb_contact.checks import as_choice
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import Rows, make_aggregates_handle
-from mb_contact.dynamics.arguments import quaternions
+from mb_contact.dynamics.arguments import gravity_of, quaternions
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.shapes.inertia import weld
 from mb_contact.model.urdf.xml import UrdfReader
@@ -179,7 +179,8 @@ class JointWrenches:
         if cut.body == WORLD:
             alpha, spin, R = np.concatenate((np.zeros(3), -self._gravity)), np.zeros(3), np.eye(3)
         else:
-            alpha, spin, R = self._alpha[cut.body], kin.V[cut.body, :3], kin.R[cut.body]
+            alpha, spin, R = self._alpha[cut.body].copy(), kin.V[cut.body, :3], kin.R[cut.body]
+            alpha[3:] -= gravity_of(self._world.tree, self._gravity, cut.body) - self._gravity
         I, mc = R @ cut.inertia @ R.T, cut.mass * (R @ cut.com)
         moment = I @ alpha[:3] + np.cross(mc, alpha[3:]) + np.cross(spin, I @ spin)
         force = cut.mass * alpha[3:] + np.cross(alpha[:3], mc) + np.cross(spin, np.cross(spin, mc))

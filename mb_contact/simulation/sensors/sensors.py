@@ -17,6 +17,7 @@ import numpy as np
 from mb_contact.checks import Floats, as_choice
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
+from mb_contact.dynamics.arguments import gravity_of
 from mb_contact.dynamics.jacobians import acceleration, frame_pose, velocity
 from mb_contact.dynamics.nodes import Point
 from mb_contact.errors import DynamicsError, InputError, SceneError
@@ -328,7 +329,8 @@ class Sensors:
         R = frame_pose(world, sim.q, sensor.link)[0] @ pose.rotation()
         turning = velocity(world, sim.q, sim.v, sensor.link)[:3]
         moved = acceleration(world, sim.q, sim.v, self.accelerations(), Point(sensor.link, pose.origin()))
-        return ImuReading(matrix_to_quat(R), turning @ R, (moved - sim.gravity) @ R)
+        gravity = gravity_of(world.tree, sim.gravity, world.frames[sensor.link].body)
+        return ImuReading(matrix_to_quat(R), turning @ R, (moved - gravity) @ R)
 
     def accelerations(self) -> Floats:
         """Accelerations of the present state under the forces of the last step.

@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.collision import make_contacts
-from mb_contact.core.constraints.bilateral import FIRST
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, TENDONS_AT
 from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.impact import phases as _phases, times as _times
 from mb_contact.core.impact.events import HOLD_GAP
@@ -334,22 +334,37 @@ class Impacts:
     def _compress(self, handle):
         """The first phase; returns a status."""
         _phases.begin_compression(handle, self.work)
-        status = _problem.solve(handle, _problem.IMPACT)
+        status = self._solve(handle)
         _phases.end_compression(handle, self.work)
         return status
 
     def _decompress(self, handle, scale):
         """The second phase with all restitutions times ``scale``; a status and the change of energy by both [J]."""
         _phases.begin_decompression(handle, self.work, self.law, scale)
-        status = _problem.solve(handle, _problem.IMPACT)
+        status = self._solve(handle)
         return status, _phases.end_decompression(handle, self.work, self.law)
+
+    def _solve(self, handle):
+        """The posed phase, until friction of threads is what their loads ask for; a status."""
+        while True:
+            status = _problem.solve(handle, _problem.IMPACT)
+            if status != OK or not _phases.misses_loads(handle):
+                return status
+
+    def _add_loops(self):
+        """The impulses of closures, threads and gears to their sums, in the order that a step has them."""
+        info, total = self.context.bilateral.info, self.work.total
+        first, loops, gears = int(info[FIRST]), int(info[TENDONS_AT]), int(info[GEARS])
+        behind = loops + len(self.context.joints.rubbing)
+        rubbing = int(info[COUNT]) - loops - gears  # the last of those of a step
+        self.loop_impulse[:loops] += total[first : first + loops]
+        self.loop_impulse[behind - rubbing : behind + gears] += total[first + loops : first + loops + rubbing + gears]
 
     def _record(self, handle, scale):
         """Keep an Impact, and the sums of its impulses on shapes and at joint limits."""
         context, imp, picked, count = self.context, self.work, self.picked, int(self.picked.count[0])
         frames, rows, world = context.frames, context.rows, context.world
-        first = int(context.bilateral.info[FIRST])
-        self.loop_impulse += imp.total[first : first + len(self.loop_impulse)]
+        self._add_loops()
         vectors = [np.zeros((count, 3)) for _ in range(2)]
         for p, out in zip((imp.p_c, imp.p_d), vectors):
             _phases.impulse_vectors(picked, frames, p, out)

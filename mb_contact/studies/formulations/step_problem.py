@@ -29,7 +29,7 @@ from mb_contact.core.constraints.rows import gap_velocity, row_impulses, row_sid
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import essential_compliance, row_compliance
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
-from mb_contact.dynamics.arguments import GRAVITY, TreeModel
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel, refuse_own_gravity
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.scene import CLOSURE_DRIFT_RATE, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
@@ -157,6 +157,7 @@ class StepProblem:
         external: ArrayLike | None = None,
     ) -> None:
         self.model, self.tree = model, model.tree
+        refuse_own_gravity(self.tree, "problems of accelerations")
         self.state = BodyState(model, q, v)
         self.n, self.N = self.state.n, self.state.N
         self.effort = np.zeros(self.N) if effort is None else as_vector(effort, self.N, "effort")

@@ -283,3 +283,45 @@ def test_a_heavy_load_on_a_light_screw_is_raised():
     a = np.linalg.solve([[MASS * LEAD, -(1.0 - 0.3 * SLOPE**2)], [1e-6, 1.3 * LEAD]],
                         [-weight, 1.001 * weight * FLANK * 1.3 * SLOPE / (1.0 - 0.3 * SLOPE**2)])[0]  # fmt: skip
     assert sim.v[2] == pytest.approx(a * sim.time, rel=1e-6) and certificate.residual < 1e-12
+
+
+# --- blows --------------------------------------------------------------------------------------------------
+def struck(share, e, hand=1.0, law="anitescu_potra"):
+    """A nut without weight that a ball of 0.5 kg hits along the axis at 3 m/s; both as they are behind the blow."""
+    ball = Primitive("ball", "sphere", (0.02,), Pose((0.0, 0.0, 1.0315)), "free", 0.5, material="hard",
+                     velocity=Velocity(linear=(0.0, 0.0, -3.0)))  # fmt: skip
+    thread = Closure("screw", "nut", "world", UPSIDE_DOWN, name="thread", pitch=hand * PITCH,
+                     flank_friction=share * SLOPE, radius=FLANK)  # fmt: skip
+    sim = mb.Simulator(Scene(
+        primitives=(nut(material="hard"), ball), loop_closures=(thread,), materials={"hard": Material(0.0, e)},
+        gravity=(0.0, 0.0, 0.0), restitution_law=law,
+    ))  # fmt: skip
+    gained = 0.0
+    for _ in range(5):
+        step = sim.step()
+        gained = max(gained, step.certificate.energy_balance)
+        assert step.certificate.residual < 1e-10 and all(event.residual < 1e-10 for event in step.events)
+    return sim, gained
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5])
+@pytest.mark.parametrize("hand", [1.0, -1.0])
+@pytest.mark.parametrize("share", [1.001, 3.0])
+def test_no_blow_turns_a_thread_that_locks_itself(share, hand, e):
+    sim, gained = struck(share, e, hand)
+    np.testing.assert_allclose(sim.v[:6], 0.0, atol=1e-9)
+    assert sim.v[11] == pytest.approx(3.0 * e, abs=1e-9) and gained < 1e-9
+
+
+@pytest.mark.parametrize("law", ["anitescu_potra", "papers", "newton"])
+@pytest.mark.parametrize("e", [0.0, 0.5])
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_a_blow_turns_what_does_not_lock_itself_against_its_friction(share, e, law):
+    """Along the axis the nut weighs m + I (1 + mu l / r) / (l (l - mu r)): R (1 + mu l / r) from P, R (l - mu r) turns.
+    """
+    sim, gained = struck(share, e, law=law)
+    mass = MASS + MOMENT * (1.0 + share * SLOPE**2) / (LEAD**2 * (1.0 - share))
+    impulse = 3.0 * (1.0 + e) / (1.0 / 0.5 + 1.0 / mass)
+    assert sim.v[5] == pytest.approx(-impulse / mass, rel=1e-9)
+    assert sim.v[2] == pytest.approx(-impulse / mass / LEAD, rel=1e-9)
+    assert sim.v[11] == pytest.approx(impulse / 0.5 - 3.0, abs=1e-9) and gained < 1e-9
