@@ -210,7 +210,8 @@ class TreeMotion(TreeEvents):
             if found == NONE:
                 low = middle
             else:
-                high, event, index = middle, found, about
+                high = middle
+                event, index = (event, index) if found == FAILS else (found, about)
         back()
         if low > 0.0:
             self._call(low, 1)
