@@ -135,7 +135,7 @@ class Cage:
         return net
 
     def part(self, groups, faces, shift):
-        """The cage of pairs of a group and a face, apart from the other groups; shift (g, 3) is taken off the points."""
+        """The cage of pairs of a group and a face, groups apart; shift (g, 3) is taken off their points."""
         sizes, n = self.sizes[faces], len(self.points)
         corner = np.repeat(self.first[faces] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         kept, vertex = np.unique(np.repeat(groups, sizes) * n + self.vertex[corner], return_inverse=True)

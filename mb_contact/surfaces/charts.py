@@ -68,7 +68,7 @@ class Chart:
         return np.concatenate((R.ravel(), p + R @ self.origin, self.size, *spline))
 
     def holds(self, u):
-        """Whether (s, t) is where it may be; half of SLACK beyond, so that a contact that has left is held elsewhere."""
+        """Whether (s, t) is where it may be, or beyond by half of SLACK: a contact that has left is held elsewhere."""
         return all(low - 0.5 * SLACK <= x <= high + 0.5 * SLACK for x, (low, high) in zip(u, self.bounds))
 
     def samples(self, count, about=(0.0, 0.0, 0.0), reach=1.0):

@@ -48,7 +48,7 @@ class Grids:
         self.size = sum(reach)
 
     def nearest(self, p, keep=STARTS, levels=LEVELS):
-        """The nearest Pairs with surface 2 at p, at most ``keep`` of each two charts that lie apart, the nearest first."""
+        """The nearest Pairs with surface 2 at p, ``keep`` of each two charts that lie apart, the nearest first."""
         found, least = [], np.inf
         for bound, one, two in self._by_bound(p):
             if bound > least and len(found) >= MOST_PAIRS:

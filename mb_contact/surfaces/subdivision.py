@@ -159,7 +159,7 @@ def load_cage(path: str | Path, name: str | None = None) -> Surface:
                 corners = [int(word.split("/")[0]) for word in words]
                 faces.append([corner - 1 if corner > 0 else len(points) + corner for corner in corners])
         except (ValueError, IndexError):
-            raise SceneError(f"{file}:{number}: must be 'v x y z' or 'f' and numbers of vertices, got '{line}'") from None
+            raise SceneError(f"{file}:{number}: must be 'v x y z' or 'f' and vertices, got '{line}'") from None
     try:
         return subdivision(points, faces, name or file.stem)
     except InputError as error:

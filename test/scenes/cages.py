@@ -37,7 +37,8 @@ def fan(sides, seed=0):
     """An open cage: ``sides`` quadrilaterals about one vertex."""
     angle = np.pi * np.arange(2 * sides) / sides
     rim = np.stack((np.cos(angle), np.sin(angle), 0.0 * angle), 1) * (1.0 + 0.3 * (np.arange(2 * sides) % 2))[:, None]
-    points = np.concatenate(([[0.0, 0.0, 0.3]], rim)) + 0.05 * np.random.default_rng(seed).normal(size=(2 * sides + 1, 3))
+    noise = np.random.default_rng(seed).normal(size=(2 * sides + 1, 3))
+    points = np.concatenate(([[0.0, 0.0, 0.3]], rim)) + 0.05 * noise
     return points, [(0, 1 + 2 * i, 2 + 2 * i, 1 + (2 * i + 2) % (2 * sides)) for i in range(sides)]
 
 

@@ -67,7 +67,7 @@ def test_points_of_the_refined_cage_end_on_the_surface(cage):
     surface, (points, faces) = subdivision(*cage), cage
     for _ in range(3):
         points, faces = refine(points, faces)
-    for point in limits(points, faces)[:: len(points) // 30]:
+    for point in limits(points, faces)[:: len(points) // 20]:
         chart, u, distance = surface.locate(point)
         assert surface.charts[chart].holds(u) and distance < 1e-15
 
@@ -76,13 +76,13 @@ def test_points_of_the_refined_cage_end_on_the_surface(cage):
 def test_charts_meet_with_position_normal_and_curvature(cage):
     """Between rings and faces twice continuous, about an extraordinary vertex with its normal."""
     surface = subdivision(*cage)
-    chosen = np.random.default_rng(0).choice(len(surface.charts) - 8, 10, replace=False)
+    chosen = np.random.default_rng(0).choice(len(surface.charts) - 8, 5, replace=False)
     caps = [k for k, chart in enumerate(surface.charts) if chart.degrees == (2, 2)]
     met = 0
     for chart in (*chosen.tolist(), caps[0]):
-        for u in ((0.0, 0.3), (1.0, 0.3), (0.6, 0.0), (1.0, 1.0)):
+        for u in ((0.0, 0.3), (1.0, 0.3), (0.6, 1.0)):
             here, point = surface.forms(u, chart), surface.point(u, chart)
-            for other in surface._nearest_charts(point):
+            for other in surface._nearest_charts(point)[:6]:
                 _, v, distance = surface.locate(point, other)
                 if other == chart or not surface.charts[other].holds(v) or distance > 1e-9:
                     continue
@@ -92,7 +92,7 @@ def test_charts_meet_with_position_normal_and_curvature(cage):
                 if not cap:
                     assert there.gaussian == pytest.approx(here.gaussian, rel=1e-6, abs=1e-6)
                 met += 1
-    assert met > 20
+    assert met > 8
 
 
 @pytest.mark.parametrize("sides", [3, 5, 6, 9])
@@ -118,7 +118,7 @@ def test_a_vertex_ends_where_its_stencil_says_and_normal_to_its_tangents(sides):
 
 
 def test_curvature_changes_from_ring_to_ring_by_the_eigenvalues():
-    """Valence 3: heights go with 1/6, lengths with lambda = (5 + c + sqrt((9 + c)(1 + c))) / 16, c = cos 120 degrees."""
+    """Valence 3: heights go with 1/6, lengths with (5 + c + sqrt((9 + c)(1 + c))) / 16, c = cos 120 degrees."""
     surface = subdivision(*CUBE)
     size = (4.5 + np.sqrt(8.5 * 0.5)) / 16.0
     about = {}
@@ -177,7 +177,7 @@ def test_a_tumbling_pebble_lands_where_its_lowest_point_does():
     motion = OneContact(body, plane(), 0.5)
     w = np.array([0.0, 6.0, 3.0])
     motion.fly(np.eye(3), (0.0, 0.0, 0.3), w, (0.0, 0.0, 0.0))
-    grid = np.concatenate([body.surface.samples(chart, 200)[1] for chart in range(0, 400)])
+    grid = np.concatenate([body.surface.samples(chart, 120)[1] for chart in range(0, 400)])
 
     def height(time):
         return 0.3 - 4.905 * time**2 + (grid @ rotation(w / np.linalg.norm(w), np.linalg.norm(w) * time)[2]).min()
@@ -238,7 +238,6 @@ def test_finer_meshes_of_the_limit_surface_roll_more_nearly_alike(tmp_path):
             simulator.step()
         p_end, quaternion = simulator.link_pose("cage")
         errors.append(max(np.abs(p_end - want_p).max(), 0.1 * np.abs(quat_to_matrix(quaternion) - want_R).max()))
-    print(errors)
     assert errors[2] < 3e-3 < errors[0] < 3e-2
     assert 0.1 * np.abs(R - want_R).max() > 10.0 * errors[2]  # it has turned
 
