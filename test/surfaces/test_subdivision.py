@@ -110,8 +110,8 @@ def test_a_vertex_ends_where_its_stencil_says_and_normal_to_its_tangents(sides):
     values, left = np.linalg.eig(A.T)
     rank = np.argsort(-values.real)
     limit = left[:, rank[0]].real
-    tangents = left[:, rank[1:3]].real.T @ points
-    normal = np.cross(*tangents) / np.linalg.norm(np.cross(*tangents))
+    tangents = np.concatenate((left[:, rank[1:3]].real, left[:, rank[1:3]].imag), 1).T @ points
+    normal = np.linalg.svd(tangents)[2][2]
     assert values[rank[0]] == pytest.approx(1.0)
     np.testing.assert_allclose(surface.point((0.5, 0.5), cap), limit / limit.sum() @ points, atol=1e-13)
     np.testing.assert_allclose(np.cross(surface.frame((0.5, 0.5), cap)[:, 2], normal), 0.0, atol=1e-12)
@@ -121,14 +121,13 @@ def test_curvature_changes_from_ring_to_ring_by_the_eigenvalues():
     """Valence 3: heights go with 1/6, lengths with (5 + c + sqrt((9 + c)(1 + c))) / 16, c = cos 120 degrees."""
     surface = subdivision(*CUBE)
     size = (4.5 + np.sqrt(8.5 * 0.5)) / 16.0
-    about = {}
+    rings = {}
     for k, chart in enumerate(surface.charts):
-        if chart.degrees == (3, 3):
-            about.setdefault(chart.share, k)
-    rings = [surface.forms((0.3, 0.6), k).mean for _, k in sorted(about.items(), reverse=True)]
-    ratios = np.array(rings[1:]) / rings[:-1]
-    np.testing.assert_allclose(ratios[8:16], 1.0 / 6.0 / size**2, rtol=2e-3)
-    assert 10.0 < min(rings) and max(rings) < 20.0
+        if chart.degrees == (3, 3) and chart.share < 2.0**-8:
+            rings.setdefault(chart.share, []).append(surface.forms((0.5, 0.5), k).mean)
+    largest = np.array([max(rings[share]) for share in sorted(rings, reverse=True)])
+    np.testing.assert_allclose(largest[1:8] / largest[:7], 1.0 / 6.0 / size**2, rtol=1e-4)
+    assert 10.0 < largest.min() and largest.max() < 20.0
 
 
 # --- the body -----------------------------------------------------------------------------------------
@@ -162,7 +161,7 @@ def test_a_contact_goes_straight_over_an_extraordinary_vertex():
     lowest = rotation(side, 0.05) @ corner  # beside it, and below
     R = np.stack((side, np.cross(-lowest, side), -lowest))
     q, _ = motion.contact.first_touch(R, (0.0, 0.0, 1.0), DOWN)
-    motion.roll(q, motion.contact.surfaces[0].frame(q[:2]).T @ (-4.0, 0.0, 0.0))
+    motion.roll(q, motion.contact.surfaces[0].frame(q[:2]).T @ (4.0, 0.0, 0.0))
     energy = motion.energy()
     motion.run(0.1, 1e-3)
     R, p = motion.pose()
@@ -197,10 +196,10 @@ def test_another_surface_of_the_kind_carries_the_body():
     below = subdivision((net * (0.2, 0.2, 0.02)).reshape(-1, 3), faces, "sheet")
     motion = OneContact(SurfaceBody(sphere(0.03), 1.0, 4e-4 * np.eye(3)), below, 0.0)
     q, _ = motion.contact.first_touch(np.eye(3), (0.5, 0.5, 1.0), DOWN)
-    motion.slide(q)
+    motion.slide(q, motion.contact.rates(q) @ (0.0, 0.0, 0.0, 1.0, 0.2))
     energy = motion.energy()
     with pytest.raises(DynamicsError, match="the edge of sheet"):
-        motion.run(20.0, 2e-3)
+        motion.run(5.0, 2e-3)
     assert motion.hand_overs > 1 and motion.energy() == pytest.approx(energy, abs=1e-9)
 
 
