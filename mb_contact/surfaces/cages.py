@@ -6,8 +6,6 @@
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from mb_contact.errors import InputError
 
@@ -143,6 +141,8 @@ class Cage:
 
     def touching(self, faces, groups):
         """Pairs (groups, faces) of all faces that have a vertex with a face of the group in common."""
+        from scipy.sparse import coo_matrix  # a tenth of a second to import, and few scenes have cages
+
         n, F, count = len(self.points), len(self.sizes), groups.max() + 1
         group = np.full(F, -1)
         group[faces] = groups
@@ -190,6 +190,9 @@ def checked_cage(points, faces):
 
 def _check_manifold(cage, names):
     """Refuse edges of three faces, faces wound against each other, and faces that meet in a vertex alone."""
+    from scipy.sparse import coo_matrix  # as above
+    from scipy.sparse.csgraph import connected_components
+
     ends = np.stack((cage.vertex, cage.vertex[cage.after]), 1)
     for pairs, limit, what in (
         (np.sort(ends, axis=1), 2, "more than two faces share the edge {}-{} of the cage: take the others out"),
