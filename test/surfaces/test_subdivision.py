@@ -154,23 +154,6 @@ def test_a_pebble_rolls_for_10_s_with_its_energy_to_1e_8():
     assert motion.hand_overs > 100 and motion.mode_name == "rolling"
 
 
-def test_a_contact_goes_straight_over_an_extraordinary_vertex():
-    """In the cube's plane of symmetry, through every ring on both sides of its corner."""
-    body = SurfaceBody(subdivision(*CUBE), 1.0, 4e-3 * np.eye(3))
-    motion = OneContact(body, plane(), np.inf)
-    corner, side = np.ones(3) / np.sqrt(3.0), np.array([1.0, -1.0, 0.0]) / np.sqrt(2.0)
-    lowest = rotation(side, 0.05) @ corner  # beside it, and below
-    R = np.stack((side, np.cross(-lowest, side), -lowest))
-    q, _ = motion.contact.first_touch(R, (0.0, 0.0, 1.0), DOWN)
-    motion.roll(q, motion.contact.surfaces[0].frame(q[:2]).T @ (4.0, 0.0, 0.0))
-    energy = motion.energy()
-    motion.run(0.1, 1e-3)
-    R, p = motion.pose()
-    assert np.cross(-R[2], corner) @ side * (np.cross(lowest, corner) @ side) < 0.0  # the corner is behind it
-    assert motion.hand_overs > 20 and motion.energy() == pytest.approx(energy, rel=1e-9)
-    np.testing.assert_allclose(R @ side, (1.0, 0.0, 0.0), atol=1e-6)
-
-
 def test_a_tumbling_pebble_lands_where_its_lowest_point_does():
     """Its nearest point goes from chart to chart in flight; the instant by the points of the surface alone."""
     body = SurfaceBody(load_cage(PEBBLE), 1.0, 4e-3 * np.eye(3))  # turns about a fixed axis
