@@ -18,6 +18,7 @@ from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.parts import ContactJoint, moving_base
 from mb_contact.surfaces.scene_build import build_surface_scene
 from mb_contact.surfaces.shapes import atlas, bezier, cylinder, ellipsoid, nurbs, plane, sphere, torus
+from mb_contact.surfaces.subdivision import load_cage, subdivision
 from mb_contact.surfaces.surface import Surface, SurfaceDerivatives, SurfaceForms
 from mb_contact.surfaces.tree import SurfaceTree
 
@@ -35,11 +36,13 @@ __all__ = [
     "build_surface_scene",
     "cylinder",
     "ellipsoid",
+    "load_cage",
     "load_net",
     "moving_base",
     "nurbs",
     "plane",
     "shell",
     "sphere",
+    "subdivision",
     "torus",
 ]

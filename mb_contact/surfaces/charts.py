@@ -12,6 +12,7 @@ from mb_contact.core.surfaces import layout as layout
 from mb_contact.errors import InputError
 
 POLE_DISTANCE = 1.1  #: latitude up to which a chart of an ellipsoid is used [rad]; the next one has its pole elsewhere
+SLACK = 1e-8  #: how far a contact goes beyond the bounds of a chart before another one takes it
 UNBOUNDED = ((-np.inf, np.inf), (-np.inf, np.inf))
 
 
@@ -34,6 +35,10 @@ class Chart:
         Control points in homogeneous coordinates (w x, w y, w z, w).
     bounds : ((float, float), (float, float))
         Where (s, t) may be.
+    origin : array_like (3,)
+        What the control points are relative to [m].
+    share : float
+        Length of its sides beside those of other charts; its grids have as many points less.
     """
 
     kind: int
@@ -44,6 +49,8 @@ class Chart:
     knots: tuple = ()
     net: np.ndarray | None = None
     bounds: tuple = UNBOUNDED
+    origin: tuple | np.ndarray = (0.0, 0.0, 0.0)
+    share: float = 1.0
 
     def code(self, side):
         """Row of integers for the kernels, without the place of its data."""
@@ -58,18 +65,18 @@ class Chart:
     def data(self, R, p):
         """Numbers for the kernels, the surface placed at (R, p)."""
         spline = () if self.net is None else (*self.knots, self.net.ravel())
-        return np.concatenate((R.ravel(), p, self.size, *spline))
+        return np.concatenate((R.ravel(), p + R @ self.origin, self.size, *spline))
 
     def holds(self, u):
-        """Whether (s, t) is where it may be."""
-        return all(low <= x <= high for x, (low, high) in zip(u, self.bounds))
+        """Whether (s, t) is where it may be, or beyond by half of SLACK: a contact that has left is held elsewhere."""
+        return all(low - 0.5 * SLACK <= x <= high + 0.5 * SLACK for x, (low, high) in zip(u, self.bounds))
 
     def samples(self, count, about=(0.0, 0.0, 0.0), reach=1.0):
-        """A grid of ``count`` squared points (s, t); without an end, as far as ``reach`` [m] from ``about``.
+        """A grid of ``count`` squared points (s, t), less of a small chart; without an end, as far as ``reach`` [m].
 
-        ``about`` (3,) is in axes of the surface.
+        ``about`` (3,), from where, is in axes of the surface.
         """
-        lines = []
+        lines, count = [], max(2, round((count - 1) * self.share) + 1)
         for i, (low, high) in enumerate(self.bounds):
             if not np.isfinite([low, high]).all():
                 turns = self.kind != layout.PLANE and (i == 0 or self.kind == layout.TORUS)

@@ -14,6 +14,7 @@ from mb_contact.core.surfaces import contact as kernels
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.layout import START, make_surface_work
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces.charts import SLACK
 from mb_contact.surfaces.search import Grids
 from mb_contact.surfaces.surface import ON_SURFACE, Surface
 from mb_contact.types import OK
@@ -22,6 +23,7 @@ ADVANCES = 200  #: of a body that is moved until it touches
 CAUTION = 0.9  #: part of the distance that it is moved by: the distance is known from grids
 TOUCHING = 1e-2  #: a distance below this part of the surfaces' size is left to Newton's method
 FAR = 1e3  #: beyond this multiple of their size they do not meet
+CROSSED = 12  #: charts that nearest points go through at most
 LEAST_SIGHT = 0.25  #: charts without end are looked at anew after this part of their size
 
 
@@ -61,6 +63,8 @@ class SurfaceContact:
     >>> q_new, rate = contact.hand_over(q, np.zeros(5))  # the same charts still hold the contact
     >>> np.allclose(q_new, q)
     True
+    >>> contact.held_at((0, 0), np.array([0.0, 0.0, 0.0, 0.2]))
+    (0, 0)
     >>> contact.set_charts((0, 1))
     >>> contact.line_contact()[:16]
     'sphere and plane'
@@ -97,7 +101,7 @@ class SurfaceContact:
         self.code[1, START] = len(parts[0][1])
         self.data = np.concatenate([data for _, data in parts])
         parts = [bound for surface, chart in zip(self.surfaces, self.charts) for bound in surface.charts[chart].bounds]
-        self.bounds = np.array(parts)
+        self.bounds = np.array(parts) + (-SLACK, SLACK)
 
     def pose(self, q: ArrayLike) -> tuple[Floats, Floats]:
         """Pose of body 2 in body 1.
@@ -284,6 +288,29 @@ class SurfaceContact:
         solution: Any = np.linalg.lstsq(self.matrix(q), velocity, rcond=None)
         return q, solution[0]
 
+    def held_at(self, charts: Sequence[int], near: Floats) -> tuple[int, int]:
+        """Charts that hold the points at ``near``; where none does, the present one.
+
+        Parameters
+        ----------
+        charts : (int, int)
+            Of body 1 and body 2, that ``near`` is in.
+        near : ndarray (4,) or more
+            (u1, u2), brought into the charts in place.
+
+        Returns
+        -------
+        (int, int)
+        """
+        held = list(charts)
+        for k, (surface, chart) in enumerate(zip(self.surfaces, charts)):
+            u = near[2 * k : 2 * k + 2]
+            if len(surface.charts) > 1 and not surface.charts[chart].holds(u):
+                found, u_new, _ = surface.locate(surface.point(u, chart))
+                if surface.charts[found].holds(u_new):
+                    held[k], near[2 * k : 2 * k + 2] = found, u_new
+        return held[0], held[1]
+
     def closest(
         self, R: ArrayLike, p: ArrayLike, guess: ArrayLike | None = None
     ) -> tuple[Floats, Floats, float]:
@@ -398,18 +425,26 @@ class SurfaceContact:
         return max(found, key=lambda end: end[1][4], default=None)
 
     def _newton(self, R, p, direction, charts, start):
-        """(charts, x) of the solution x = (u1, u2, gap) near a start; None if there is none with opposite normals."""
-        self.set_charts(charts)
+        """(charts, x) of the solution x = (u1, u2, gap) near a start; None if there is none with opposite normals.
+
+        A solution beyond the end of its chart is where it is looked for in the next one.
+        """
         x, turn = np.array(start, float), np.ascontiguousarray(R[None])
         origin = p + R @ self.offset
-        status = closest_points(
-            self.code, self.data, turn, origin[None], x, direction, self.work, self._matrix, self._order,
-            1e-12 * (1.0 + np.abs(p).max()),
-        )  # fmt: skip
-        if status != OK or not self.work.R[0, :, 2] @ R @ self.work.R[1, :, 2] < 0.0:
-            return None
-        held = all(s.charts[c].holds(x[2 * k : 2 * k + 2]) for k, (s, c) in enumerate(zip(self.surfaces, charts)))
-        return (charts, x) if held else None
+        for _ in range(CROSSED):
+            self.set_charts(charts)
+            status = closest_points(
+                self.code, self.data, turn, origin[None], x, direction, self.work, self._matrix, self._order,
+                1e-12 * (1.0 + np.abs(p).max()),
+            )  # fmt: skip
+            if status != OK or not self.work.R[0, :, 2] @ R @ self.work.R[1, :, 2] < 0.0:
+                return None
+            if all(s.charts[c].holds(x[2 * k : 2 * k + 2]) for k, (s, c) in enumerate(zip(self.surfaces, charts))):
+                return charts, x
+            was, charts = charts, self.held_at(charts, x)
+            if charts == was:
+                return None
+        return None
 
     def _place(self, q):
         kernels.contact_pose(self.code, self.data, as_vector(q, 5, "q"), self.work)

@@ -13,11 +13,13 @@ from mb_contact.core.surfaces import layout as layout, steps as kernels
 from mb_contact.core.surfaces.watch import body_jacobian
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces.bodies import SurfaceEvent
+from mb_contact.surfaces.charts import SLACK
 from mb_contact.surfaces.parts import MODES
 from mb_contact.surfaces.structure import TreeStructure
 from mb_contact.types import WORLD
 
 EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands", "leaves", "stops", "releases")
+FAILS = 9  #: an event beside those of ``steps``: (status, body) of a step that cannot be
 FIRST_SLIP = 1e-10  #: speed that a body starts to slip with, so that its friction has a direction [m/s]
 STILL = 1e-9  #: slip or speed of parting behind an impact, below which it is rounding of who solved it [m/s]
 LEAST_REBOUND = 1e-6  #: a rebound slower than this ends in contact [m/s]
@@ -144,6 +146,7 @@ class TreeEvents(TreeStructure):
             kernels.LEAVES: self._leave,
             kernels.STOPS: self._stop,
             kernels.RELEASES: self._release,
+            FAILS: lambda failure: self._check(*failure),
         }[event](index)
         if event == kernels.LEAVES:
             self.hand_overs += 1
@@ -187,8 +190,11 @@ class TreeEvents(TreeStructure):
         """The same motion in other charts."""
         pair, mode = self.pairs[j], self._joints.mode[j]
         if mode == layout.FREE:
-            _rechart(pair, self._joints.near[j])
+            near = self._joints.near[j, :4]
+            pair.set_charts(pair.held_at(pair.charts, near))
             self._pack()
+            low, high = self._joints.bounds[j].T  # nearest points go on beyond the end of a surface
+            low[near < low + 0.5 * SLACK], high[near > high - 0.5 * SLACK] = -np.inf, np.inf
             return
         at_q, at_v = self._slices(j)
         q, v = self.q[at_q].copy(), self.v[at_v].copy()
@@ -307,16 +313,6 @@ class TreeEvents(TreeStructure):
         ]
         j = int(np.argmin(pushes))
         return j if pushes[j] < -ROUNDING * (1.0 + np.abs(momentum).max()) else None
-
-
-def _rechart(contact, near):
-    """The nearest points ``near`` of a free body in charts that hold them, where there are such; in place."""
-    charts = list(contact.charts)
-    for k, surface in enumerate(contact.surfaces):
-        u = near[2 * k : 2 * k + 2]
-        if not surface.charts[charts[k]].holds(u):
-            charts[k], near[2 * k : 2 * k + 2], _ = surface.locate(surface.point(u, charts[k]))
-    contact.set_charts(charts)
 
 
 def _collide(u, K, mu, restitution):

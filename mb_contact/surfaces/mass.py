@@ -3,6 +3,8 @@
 
 """Mass properties of bodies that are given by a surface."""
 
+from itertools import product
+
 import numpy as np
 
 from mb_contact.errors import InputError
@@ -10,6 +12,7 @@ from mb_contact.surfaces.bodies import SurfaceBody
 from mb_contact.surfaces.surface import Surface
 
 POINTS = 24  #: of Gauss and Legendre's rule along each side of a span
+LEAST_POINTS = 3  #: of a small chart
 
 
 def shell(surface: Surface, mass: float) -> SurfaceBody:
@@ -43,22 +46,21 @@ def shell(surface: Surface, mass: float) -> SurfaceBody:
     for index, chart in enumerate(surface.charts):
         if not np.isfinite(chart.bounds).all():
             raise InputError(f"{surface.name} has no end: a shell needs a bounded surface, such as a Bezier patch")
-        for s, weight_s in _rule(chart.knots[0], chart.bounds[0]):
-            for t, weight_t in _rule(chart.knots[1], chart.bounds[1]):
-                D = surface.derivatives((s, t), index)
-                piece = weight_s * weight_t * np.linalg.norm(np.cross(D.s, D.t))
-                area += piece
-                first += piece * D.c
-                second += piece * np.outer(D.c, D.c)
+        (s, weight_s), (t, weight_t) = (_rule(chart, side) for side in range(2))
+        D = [surface.derivatives(u, index) for u in product(s, t)]
+        c, c_s, c_t = (np.array([getattr(at, part) for at in D]) for part in ("c", "s", "t"))
+        piece = np.outer(weight_s, weight_t).ravel() * np.linalg.norm(np.cross(c_s, c_t), axis=1)
+        area += piece.sum()
+        first += piece @ c
+        second += (piece * c.T) @ c
     com = first / area
     second = mass * (second / area - np.outer(com, com))
     return SurfaceBody(surface, float(mass), np.trace(second) * np.eye(3) - second, com)
 
 
-def _rule(knots, bounds):
-    """(node, weight) over all spans."""
-    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
-    ends = np.unique(np.clip(knots, *bounds))
-    for low, high in zip(ends, ends[1:]):
-        half = 0.5 * (high - low)
-        yield from zip(low + half * (nodes + 1.0), half * weights)
+def _rule(chart, side):
+    """Nodes and weights over all spans of a side; fewer in a small chart, which weighs little."""
+    nodes, weights = np.polynomial.legendre.leggauss(max(LEAST_POINTS, round(POINTS * chart.share**0.5)))
+    ends = np.unique(np.clip(chart.knots[side], *chart.bounds[side]))
+    half = 0.5 * np.diff(ends)[:, None]
+    return (ends[:-1, None] + half * (nodes + 1.0)).ravel(), (half * weights).ravel()

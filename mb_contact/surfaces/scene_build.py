@@ -16,7 +16,10 @@ from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.parts import ContactJoint, moving_base
 from mb_contact.surfaces.scene_file import TREE_KEY, SurfaceScene, load_surface_scene
+from mb_contact.surfaces.subdivision import load_cage
 from mb_contact.surfaces.tree import SurfaceTree
+
+FROM_FILES = {"net": load_net, "subdivision": load_cage}
 
 
 def build_surface_scene(path: str | Path) -> tuple[SurfaceScene, SurfaceTree]:
@@ -110,8 +113,8 @@ def _surface(scene, shape, key, name):
     given = [kind for kind in shape.ONE_OF[0] if getattr(shape, kind) is not None]
     value = getattr(shape, given[0])
     try:
-        if given[0] == "net":
-            surface = load_net(_near(scene, value), name)
+        if given[0] in FROM_FILES:
+            surface = FROM_FILES[given[0]](_near(scene, value), name)
         elif given[0] == "torus":
             surface = shapes.torus(*value, name=name)
         elif given[0] == "plane":
@@ -121,7 +124,7 @@ def _surface(scene, shape, key, name):
     except InputError as error:
         raise scene.error(key, str(error)) from None
     except SceneError as error:
-        raise scene.error(f"{key}.net", str(error)) from None
+        raise scene.error(f"{key}.{given[0]}", str(error)) from None
     if shape.side == "inner":
         surface = surface.flipped()
     return surface.placed(shape.pose.rotation(), shape.pose.origin())

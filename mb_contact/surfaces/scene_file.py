@@ -31,9 +31,12 @@ BOTH = {
 class Shape:
     """A surface as a scene gives it; exactly one of its lines."""
 
-    ONE_OF: ClassVar = (("net", "sphere", "ellipsoid", "cylinder", "torus", "plane"),)
+    ONE_OF: ClassVar = (("net", "subdivision", "sphere", "ellipsoid", "cylinder", "torus", "plane"),)
 
     net: str | None = key("Bezier patches of a file.", None, example="package://mb_contact/config/nets/bowl.yaml")
+    subdivision: str | None = key(
+        "OBJ file of the cage of a Catmull-Clark surface.", None, example="package://mb_contact/config/cages/pebble.obj"
+    )
     sphere: float | None = key("Radius of a sphere.", None, unit="m", above=0.0, example="0.1")
     ellipsoid: tuple[float, float, float] | None = key(
         "Half axes of an ellipsoid.", None, unit="m", example="[0.3, 0.2, 0.1]"
@@ -62,7 +65,7 @@ class BodyPart:
     surface: Shape = key("Its surface.", example="{sphere: 0.1}")
     mass: float = key("Mass.", unit="kg", above=0.0, example="2.0")
     inertia: tuple[float, float, float] | None = key(
-        "Principal moments; by default those of the homogeneous solid.", None, unit="kg m^2",
+        "Principal moments; by default those of a thin shell, of a bounded surface.", None, unit="kg m^2",
         example="[0.008, 0.008, 0.008]",
     )
     com: tuple[float, float, float] = key("Centre of mass.", (0.0, 0.0, 0.0), unit="m", example="[0, 0, 0.01]")

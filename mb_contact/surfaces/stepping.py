@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.surfaces import steps as kernels
-from mb_contact.core.surfaces.steps import LEAVES, NONE, SLOWS, STICKS
+from mb_contact.core.surfaces.steps import NONE, SLOWS, STICKS
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.surfaces.events import TreeEvents
+from mb_contact.surfaces.events import FAILS, TreeEvents
 from mb_contact.types import OK
 
 LEAST_SLIP = 1e-12  #: a slip that is slower has ended [m/s]
-MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
+MOST_EVENTS = 200  #: within one time step; more is a body that cannot decide
 MOST_ADAPTED = 256  #: adapted steps in one call of their kernel
 
 
@@ -69,9 +69,7 @@ class TreeMotion(TreeEvents):
             event, index, done = self._steps(h, left)
             left -= done
             self.time = start + (count - left) * h
-            if event == LEAVES:
-                self._change(event, index)
-            elif event != NONE:
+            if event != NONE:
                 self._finish_step(h, event, index)
                 left -= 1
                 self.time = start + (count - left) * h
@@ -122,9 +120,7 @@ class TreeMotion(TreeEvents):
             total += done
             self.time = float(settings[kernels.TIME])
             self._check(status, body)
-            if event == LEAVES:
-                self._change(event, index)
-            elif event != NONE:
+            if event != NONE:
                 start, h = self.time, min(settings[kernels.STEP], settings[kernels.END] - self.time)
                 event, index, passed = self._reach(h, event, index)
                 settings[kernels.TIME] = self.time = start + float(passed)
@@ -134,12 +130,13 @@ class TreeMotion(TreeEvents):
         return total
 
     def _steps(self, h, count):
-        """(event, what it is about, steps done); the state is that before the step with the event."""
+        """(event, what it is about, steps done); the state is that before the step with the event.
+
+        A step that fails has FAILS as its event, about (status, body): far outside a small chart nothing is as it is
+        on the surface, and what it meets before comes first.
+        """
         status, body, event, index, done = self._call(h, count)
-        if status != OK:
-            self.time += done * h
-        self._check(status, body)
-        return event, index, done
+        return (event, index, done) if status == OK else (FAILS, (status, body), done)
 
     def _call(self, h, count):
         self._seen = None
@@ -166,14 +163,10 @@ class TreeMotion(TreeEvents):
             self._change(event, index)
             if h - done <= 1e-14 * max(1.0, start + h):
                 break
-            event, index, steps = self._steps(h - done, 1)
-            if event == LEAVES and steps:
-                done = h
+            event, index, _ = self._steps(h - done, 1)
 
     def _reach(self, h, event, index):
         """Go on to an event less than h away: (event to change by, NONE or SLOWS, what it is about, how far it was)."""
-        if event == LEAVES:
-            return event, index, 0.0
         return self._follow_slip(h, index) if event == SLOWS else self._meet(h, event, index)
 
     def _follow_slip(self, h, index):
@@ -192,13 +185,11 @@ class TreeMotion(TreeEvents):
             if event == SLOWS:
                 step, index = 0.5 * step, about
                 continue
-            if event not in (NONE, LEAVES):
+            if event != NONE:
                 event, about, passed = self._meet(part, event, about)
                 return event, about, done + passed
             done += part
             self.time = start + done
-            if event == LEAVES:
-                self._change(event, about)
             step *= slip_step_factor(before, np.hypot(*self.slip(self.contacts[index].name)))
         return NONE, -1, h
 
@@ -215,14 +206,13 @@ class TreeMotion(TreeEvents):
             if not low < middle < high or self.time + low == self.time + high:
                 break
             back()
-            status, _, found, about, _ = self._call(middle, 1)
-            if status == OK and found in (NONE, LEAVES):
+            found, about, _ = self._steps(middle, 1)
+            if found == NONE:
                 low = middle
             else:
                 high = middle
-                event, index = (found, about) if status == OK else (event, index)
+                event, index = (event, index) if found == FAILS else (found, about)
         back()
         if low > 0.0:
-            status, body, _, _, _ = self._call(low, 1)
-            self._check(status, body)
+            self._call(low, 1)
         return event, index, low

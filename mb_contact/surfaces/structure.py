@@ -193,15 +193,13 @@ class TreeStructure:
     def _pack(self):
         """Surfaces in their present charts, one after the other."""
         code, data, bounds, start = [], [], [], 0
-        for pair, mode in zip(self.pairs, self._modes):
+        for pair in self.pairs:
             shifted = pair.code.copy()
             shifted[:, layout.START] += start
             start += len(pair.data)
             code.append(shifted)
             data.append(pair.data)
-            several = np.repeat([len(surface.charts) > 1 for surface in pair.surfaces], 2)
-            free = (-np.inf, np.inf)  # the nearest points of a free body go beyond the edge of a patch
-            bounds.append(np.where(several[:, None], pair.bounds, free) if mode == layout.FREE else pair.bounds)
+            bounds.append(pair.bounds)
         self._seen = None
         self._joints = self._joints._replace(code=np.array(code), data=np.concatenate(data), bounds=np.array(bounds))
 

@@ -20,6 +20,7 @@ from mb_contact.errors import InputError
 from mb_contact.surfaces.charts import Chart
 
 GRID = 13  #: points along each side of a chart from which Newton's method starts
+NEAREST = 16  #: charts in which a point is looked for
 ON_SURFACE = 1e-9  #: a point this near, in lengths of the surface, lies on it
 
 
@@ -139,6 +140,7 @@ class Surface:
             raise InputError(f"R of {name} must be a rotation")
         self._work = layout.make_surface_work()
         self._packed: dict[int, tuple[Any, Floats]] = {}
+        self._grid: Any = None
 
     def __repr__(self):
         return f"Surface('{self.name}', {len(self.charts)} chart{'s' if len(self.charts) > 1 else ''})"
@@ -288,7 +290,7 @@ class Surface:
         point : array_like (3,)
             Axes of the body [m].
         chart : int, optional
-            Only this one; otherwise the first chart that holds the point.
+            Only this one; otherwise the first chart that holds the point, of those whose grids are nearest.
         guess : array_like (2,), optional
 
         Returns
@@ -300,12 +302,15 @@ class Surface:
         """
         point = as_vector(point, 3, "point")
         best: Any = None
-        for index in range(len(self.charts)) if chart is None else (chart,):
+        near = ON_SURFACE * (1.0 + np.abs(point).max())
+        for index in self._nearest_charts(point) if chart is None else (chart,):
             u = self._foot(point, index, guess)
             distance = float(np.linalg.norm(self.point(u, index) - point))
             rank = (not self.charts[index].holds(u), distance)
             if best is None or rank < best[0]:
                 best = rank, (index, u, distance)
+            if best[0] <= (False, near):
+                break
         return best[1]
 
     def samples(self, chart: int, count: int = GRID) -> tuple[Floats, Floats]:
@@ -345,6 +350,15 @@ class Surface:
             surface_derivatives(code, data, 0, u[i, 0], u[i, 1], work.basis, work.partial, work.homogeneous, work.D)
             out[i] = work.D[0, 0]
         return out
+
+    def _nearest_charts(self, point):
+        """Charts by the distance of their grids from a point, the nearest first."""
+        if self._grid is None:
+            parts = [self.samples(chart)[1] for chart in range(len(self.charts))]
+            self._grid = np.concatenate(parts), np.cumsum([0, *map(len, parts[:-1])])
+        points, starts = self._grid
+        square = np.square(points - point).sum(1)
+        return np.argsort(np.minimum.reduceat(square, starts), kind="stable")[:NEAREST].tolist()
 
     def _foot(self, point, chart, guess):
         """Gauss-Newton from the guess or the nearest point of a grid: du = (C*C)^-1 C* (point - c)."""

@@ -179,7 +179,7 @@ def _grids_of(simulator):
     parts = []
     for i, (link, surface, opacity) in enumerate(_surfaces(simulator)):
         colour = STILL if link == "world" else PALETTE[i % len(PALETTE)]
-        parts += [Part(link, points, triangles, colour, opacity) for points, triangles in _grids(surface)]
+        parts.append(Part(link, *_grid_of(surface), colour, opacity))
     return parts
 
 
@@ -190,7 +190,12 @@ def _surfaces(simulator):
     return bodies + [(c.parent or "world", pair.surfaces[0], 0.8) for c, pair in zip(tree.contacts, tree.pairs)]
 
 
-def _grids(surface):
-    """Vertices and triangles of each chart of a surface, in the frame of its body."""
-    triangles = grid_triangles(SURFACE_ROWS, SURFACE_ROWS)
-    return [(surface.samples(chart, SURFACE_ROWS)[1], triangles) for chart in range(len(surface.charts))]
+def _grid_of(surface):
+    """Vertices and triangles of a surface, those of each chart on its grid, in the frame of its body."""
+    vertices, triangles, count = [], [], 0
+    for chart in range(len(surface.charts)):
+        vertices.append(surface.samples(chart, SURFACE_ROWS)[1])
+        rows = round(len(vertices[-1]) ** 0.5)
+        triangles.append(grid_triangles(rows, rows) + count)
+        count += len(vertices[-1])
+    return np.concatenate(vertices), np.concatenate(triangles)

@@ -26,10 +26,11 @@ surface_contacts:
 WRONG = {
     "unknown key": ("friction: 0.4", "fiction: 0.4", r":8: surface_contacts\[0\].fiction: unknown key"),
     "two shapes": ("{sphere: 0.1}", "{sphere: 0.1, cylinder: 1}", r":12: .*body.surface: has sphere and cylinder"),
-    "no shape": ("{sphere: 0.1}", "{side: outer}", r":12: .*body.surface: the key 'net' is missing; give net, sphere"),
+    "no shape": ("{sphere: 0.1}", "{side: outer}", r":12: .*body.surface: the key 'net' is missing; give net, sub"),
     "no inertia": ("      inertia: [0.008, 0.008, 0.008]\n", "", r"'inertia' is missing"),
     "bad inertia": ("[0.008, 0.008, 0.008]", "[0.008, 0.008, -1]", r":10: .*inertia must be symmetric"),
     "no net": ("{sphere: 0.1}", "{net: nowhere.yaml}", r":12: .*net"),
+    "no cage": ("{sphere: 0.1}", "{subdivision: nowhere.obj}", r":12: .*body.surface.subdivision: no cage"),
     "endless name": ("{sphere: 0.1}", "{net: " + 300 * "a" + "}", r":12: .*net"),
     "negative": ("mass: 2.0", "mass: -2.0", r":13: .*mass: must be greater than 0"),
     "does not touch": ("[0.3, 0, 0.8]", "[3, 0, 0.8]", r":10: .*no point in common"),

@@ -210,7 +210,10 @@ def test_a_state_of_another_scene_is_refused(tmp_path, text, old, new, words):
         np.testing.assert_array_equal(now, was)
 
 
-@pytest.mark.parametrize("scene", [DISH, "package://mb_contact/config/three_patches.yaml"])
+PEBBLE = "package://mb_contact/config/rolling_pebble.yaml"
+
+
+@pytest.mark.parametrize("scene", [DISH, "package://mb_contact/config/three_patches.yaml", PEBBLE])
 def test_shipped_trees_are_checked_and_run(scene, capsys):
     assert is_surface_scene(scene) and cli.main(["check", scene]) == 0
     assert "friction" in capsys.readouterr().out

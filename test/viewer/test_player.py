@@ -182,7 +182,7 @@ def test_surfaces_among_ordinary_objects_are_drawn_once_each():
     drawing = surface_drawing(simulator)
     links = [part.link for part in drawing.visuals]
     assert set(links) == {"egg", "world", "lower", "middle", "upper", "ball"} and links.count("lower") == 1
-    assert links.count("egg") == 2 and not drawing.planes  # its charts
+    assert links.count("egg") == 1 and not drawing.planes
     assert set(drawing.moving) == {"egg", "lower", "middle", "upper", "ball"}
     assert max(np.abs(part.vertices).max() for part in drawing.visuals if part.link != "world") < 1.0
     assert drawing.friction["egg", "world"] == 0.5 and drawing.friction["egg", "lower"] == pytest.approx(0.4)

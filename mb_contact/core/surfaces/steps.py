@@ -49,7 +49,7 @@ LONGEST = 5  #: [s]
 def fixed_steps(tree, kin, art, joints, work, stages, tableau, h, count, q, v):
     """``count`` Runge-Kutta steps of h in place: (status, body, steps done, event, its contact or dof).
 
-    The step with an event (but LEAVES) is not taken: q and v are those at its start.
+    The step with an event is not taken: q and v are those at its start.
     """
     status, body = _begin(tree, kin, art, joints, work, stages, q, v)
     if status != OK:
@@ -62,11 +62,9 @@ def fixed_steps(tree, kin, art, joints, work, stages, tableau, h, count, q, v):
         event, index = NONE, -1
         if status == OK:
             event, index = _event(tree, joints, stages, q, v, turning)
-        if status != OK or (event != NONE and event != LEAVES):
+        if status != OK or event != NONE:
             _go_back(stages, q, v)
             return status, body, done, event, index
-        if event != NONE:
-            return OK, -1, done + 1, event, index
     return OK, -1, count, NONE, -1
 
 
@@ -101,7 +99,7 @@ def adapted_steps(tree, kin, art, joints, work, stages, tableau, settings, count
             status, body = _begin(tree, kin, art, joints, work, stages, q, v)
             continue
         event, index = _event(tree, joints, stages, q, v, turning)
-        if event != NONE and event != LEAVES:
+        if event != NONE:
             _go_back(stages, q, v)
             settings[STEP] = h
             return OK, -1, done, event, index
@@ -111,8 +109,6 @@ def adapted_steps(tree, kin, art, joints, work, stages, tableau, settings, count
         copy(q.shape[0], stages.q_dot[last], stages.q_dot[0])
         copy(v.shape[0], stages.v_dot[last], stages.v_dot[0])
         done += 1
-        if event != NONE:
-            return OK, -1, done, event, index
     return status, body, done, NONE, -1
 
 

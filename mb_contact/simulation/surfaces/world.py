@@ -190,7 +190,7 @@ def _shape(given, surface):
         return SHAPE_ELLIPSOID, np.array(given.ellipsoid, float), R, p, None
     if surface is None:
         return (SHAPE_PLANE, np.zeros(3), R, p, None) if given.plane is not None else None
-    if given.net is None and given.torus is None:
+    if (given.net, given.torus, given.subdivision) == (None, None, None):
         return None
     points = [surface.samples(chart, HULL_ROWS)[1] for chart in range(len(surface.charts))]
     hull = convex_hull(np.concatenate(points))
