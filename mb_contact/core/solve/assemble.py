@@ -28,7 +28,16 @@ from mb_contact.core.solve.own_compliance import own_compliance, own_terms, take
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, ROWS, TILE
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.tree.spatial import (
+    gathered,
+    matrix,
+    momentum,
+    put_matrix,
+    put_vector,
+    spatial,
+    spatial_dot,
+    vector,
+)
 from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 
 IMMOBILE = 1e-12  #: part of the terms of a row's compliance that counts as rounding: nothing moves along the row
@@ -117,10 +126,8 @@ def tree_masses(tree, kin, forest, bodies):
     """M of the trees of the islands, with dt times the damping on its diagonal (J11 algorithm 4.2)."""
     for k in range(tree.parent.shape[0]):
         forest.mass[k] = tree.mass[k]
-        for a in range(3):
-            forest.mc[k, a] = kin.mc[k, a]
-            for c in range(3):
-                forest.I[k, a, c] = kin.I[k, a, c]
+        put_vector(forest.mc, k, vector(kin.mc, k))
+        put_matrix(forest.I, k, matrix(kin.I, k))
     composite_inertias(tree, kin.l, forest.I, forest.mc, forest.mass)
     for t in range(forest.leader.shape[0]):
         if forest.number[leader_of(forest.leader, t)] < 0:
@@ -143,30 +150,16 @@ def tree_masses(tree, kin, forest, bodies):
 @sweep
 def _mass_row(tree, kin, forest, bodies, k, d, at, base, n):
     """Row and column of degree of freedom d of body k: f = R(k) h* goes from hinge to hinge."""
-    H = kin.H
     M = bodies.M
-    nx, ny, nz = rotate(forest.I, k, H[d, 0], H[d, 1], H[d, 2])
-    tx, ty, tz = cross(forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2], H[d, 3], H[d, 4], H[d, 5])
-    fx, fy, fz = cross(H[d, 0], H[d, 1], H[d, 2], forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2])
-    nx += tx
-    ny += ty
-    nz += tz
-    fx += forest.mass[k] * H[d, 3]
-    fy += forest.mass[k] * H[d, 4]
-    fz += forest.mass[k] * H[d, 5]
+    f = momentum(forest.I, forest.mc, forest.mass[k], k, spatial(kin.H, d))
     i = bodies.place[d] - base
     m = k
     while m >= 0:
         last = d + 1 if m == k else tree.v_start[m] + tree.nv[m]
         for e in range(tree.v_start[m], last):
             j = bodies.place[e] - base
-            x = H[e, 0] * nx + H[e, 1] * ny + H[e, 2] * nz + H[e, 3] * fx + H[e, 4] * fy + H[e, 5] * fz
-            M[at + i * n + j] = x
-            M[at + j * n + i] = x
-        x, y, z = cross(kin.l[m, 0], kin.l[m, 1], kin.l[m, 2], fx, fy, fz)
-        nx += x
-        ny += y
-        nz += z
+            M[at + i * n + j] = M[at + j * n + i] = spatial_dot(spatial(kin.H, e), f)
+        f = gathered(f, vector(kin.l, m))
         m = tree.parent[m]
     M[at + i * n + i] += tree.armature[d] + forest.damping[d]
 

@@ -34,10 +34,12 @@ from mb_contact.core.tree.spatial import (
     put_matrix,
     put_spatial,
     put_vector,
+    rotation_vector,
     spatial,
     spatial_sum,
     spin,
     transposed,
+    unit_vector,
     vector,
     vector_dot,
     vector_product,
@@ -117,16 +119,10 @@ def _point(row, a, b, kin, rows, loop, first):
     """Three rows along the world's axes."""
     _, bias = _point_difference(a, b, kin, loop, 0, 1)
     for c in range(3):
-        _along(row + c, a, b, kin, loop.point, 0, 1, _axis(c), rows)
+        _along(row + c, a, b, kin, loop.point, 0, 1, unit_vector(c), rows)
         loop.error[row + c - first] = loop.point[0, c] - loop.point[1, c]
         rows.offset[row + c] = bias[c]
     return row + 3
-
-
-@kernel
-def _axis(c):
-    """Axis c of the world."""
-    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
 
 
 @kernel
@@ -200,33 +196,9 @@ def _axis_angles(row, a, b, kin, rows, loop, first):
 @kernel
 def _weld_angles(row, rows, loop, first):
     """Three rows along the world's axes; the error is the rotation vector of R_a R_b*."""
-    turn = _rotation_vector(loop.axes)
+    turn = rotation_vector(product(matrix(loop.axes, 0), transposed(matrix(loop.axes, 1))))
     for c in range(3):
-        angular_pair(row + c, _axis(c), rows)
+        angular_pair(row + c, unit_vector(c), rows)
         rows.offset[row + c] = 0.0
         loop.error[row + c - first] = turn[c]
     return row + 3
-
-
-@kernel
-def _rotation_vector(R):
-    """Rotation vector of E = R[0] R[1]*; of half a turn one of the two."""
-    e = product(matrix(R, 0), transposed(matrix(R, 1)))
-    x = 0.5 * (e[7] - e[5])
-    y = 0.5 * (e[2] - e[6])
-    z = 0.5 * (e[3] - e[1])
-    sine = np.sqrt(x * x + y * y + z * z)
-    trace = e[0] + e[4] + e[8]
-    angle = np.arctan2(sine, 0.5 * (trace - 1.0))
-    factor = 1.0
-    if sine > 1e-9:
-        factor = angle / sine
-    elif trace < 1.0:  # half a turn: the axis is a column of E + 1
-        if e[0] >= e[4] and e[0] >= e[8]:
-            x, y, z = e[0] + 1.0, e[3], e[6]
-        elif e[4] >= e[8]:
-            x, y, z = e[1], e[4] + 1.0, e[7]
-        else:
-            x, y, z = e[2], e[5], e[8] + 1.0
-        factor = angle / np.sqrt(x * x + y * y + z * z)
-    return factor * x, factor * y, factor * z

@@ -16,6 +16,7 @@ import numpy as np
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.evaluate import place
 from mb_contact.core.tree.frames import frame_jacobians, frame_poses
+from mb_contact.core.tree.spatial import matrix, product, rotation_vector, transposed
 from mb_contact.types import OK
 
 LEAST = 1e-14  #: damping at the solution [m^2, rad^2]: what keeps a singular J J^T from being divided by
@@ -55,39 +56,6 @@ class Space(NamedTuple):
 
 
 @kernel
-def rotation_error(R, A, i):
-    """log(R[i] A[i]^T), the rotation vector from A to R in world axes [rad]."""
-    D00 = R[i, 0, 0] * A[i, 0, 0] + R[i, 0, 1] * A[i, 0, 1] + R[i, 0, 2] * A[i, 0, 2]
-    D11 = R[i, 1, 0] * A[i, 1, 0] + R[i, 1, 1] * A[i, 1, 1] + R[i, 1, 2] * A[i, 1, 2]
-    D22 = R[i, 2, 0] * A[i, 2, 0] + R[i, 2, 1] * A[i, 2, 1] + R[i, 2, 2] * A[i, 2, 2]
-    D01 = R[i, 0, 0] * A[i, 1, 0] + R[i, 0, 1] * A[i, 1, 1] + R[i, 0, 2] * A[i, 1, 2]
-    D10 = R[i, 1, 0] * A[i, 0, 0] + R[i, 1, 1] * A[i, 0, 1] + R[i, 1, 2] * A[i, 0, 2]
-    D02 = R[i, 0, 0] * A[i, 2, 0] + R[i, 0, 1] * A[i, 2, 1] + R[i, 0, 2] * A[i, 2, 2]
-    D20 = R[i, 2, 0] * A[i, 0, 0] + R[i, 2, 1] * A[i, 0, 1] + R[i, 2, 2] * A[i, 0, 2]
-    D12 = R[i, 1, 0] * A[i, 2, 0] + R[i, 1, 1] * A[i, 2, 1] + R[i, 1, 2] * A[i, 2, 2]
-    D21 = R[i, 2, 0] * A[i, 1, 0] + R[i, 2, 1] * A[i, 1, 1] + R[i, 2, 2] * A[i, 1, 2]
-    x, y, z = 0.5 * (D21 - D12), 0.5 * (D02 - D20), 0.5 * (D10 - D01)
-    sine, cosine = math.sqrt(x * x + y * y + z * z), 0.5 * (D00 + D11 + D22 - 1.0)
-    angle = math.atan2(sine, cosine)
-    if sine > 1e-7:
-        t = angle / sine
-        return t * x, t * y, t * z
-    if cosine > 0.0:
-        return x, y, z
-    x, y, z = 0.5 * (1.0 + D00), 0.5 * (1.0 + D11), 0.5 * (1.0 + D22)  # squares of the axis of half a turn
-    if x >= y and x >= z:
-        x = math.sqrt(x)
-        y, z = 0.25 * (D01 + D10) / x, 0.25 * (D02 + D20) / x
-    elif y >= z:
-        y = math.sqrt(y)
-        x, z = 0.25 * (D01 + D10) / y, 0.25 * (D12 + D21) / y
-    else:
-        z = math.sqrt(z)
-        x, y = 0.25 * (D02 + D20) / z, 0.25 * (D12 + D21) / z
-    return angle * x, angle * y, angle * z
-
-
-@kernel
 def set_coordinates(moved, x, q):
     """q of what x moves."""
     for s in range(moved.q.shape[0]):
@@ -104,7 +72,8 @@ def pose_errors(h, nodes, wanted, q, e):
     row, worst = 0, 0.0
     for i in range(nodes.body.shape[0]):
         if nodes.first[i] == 0:
-            e[row], e[row + 1], e[row + 2] = rotation_error(wanted.R, nodes.R, i)
+            error = product(matrix(wanted.R, i), transposed(matrix(nodes.R, i)))
+            e[row], e[row + 1], e[row + 2] = rotation_vector(error)
             row += 3
         for d in range(3):
             e[row + d] = wanted.p[i, d] - nodes.p[i, d]

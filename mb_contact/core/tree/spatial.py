@@ -80,6 +80,12 @@ def between(B, j, A, i):
 
 
 @sweep
+def unit_vector(c):
+    """Axis c of three."""
+    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
+
+
+@sweep
 def vector_sum(a, t, b):
     """``a + t b`` of two vectors."""
     return a[0] + t * b[0], a[1] + t * b[1], a[2] + t * b[2]
@@ -296,29 +302,24 @@ def packed_shift(a, b, c, l):
 
 
 @sweep
-def rotate(R, k, x, y, z):
-    """Components of ``R[k] @ (x, y, z)``."""
-    return (
-        R[k, 0, 0] * x + R[k, 0, 1] * y + R[k, 0, 2] * z,
-        R[k, 1, 0] * x + R[k, 1, 1] * y + R[k, 1, 2] * z,
-        R[k, 2, 0] * x + R[k, 2, 1] * y + R[k, 2, 2] * z,
-    )
-
-
-@sweep
-def rotate_back(R, k, x, y, z):
-    """Components of ``R[k]* @ (x, y, z)``."""
-    return (
-        R[k, 0, 0] * x + R[k, 1, 0] * y + R[k, 2, 0] * z,
-        R[k, 0, 1] * x + R[k, 1, 1] * y + R[k, 2, 1] * z,
-        R[k, 0, 2] * x + R[k, 1, 2] * y + R[k, 2, 2] * z,
-    )
-
-
-@sweep
-def cross(ax, ay, az, bx, by, bz):
-    """Components of ``a x b``."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+def rotation_vector(r):
+    """theta of the rotation exp(theta) given by rows r, up to half a turn, of which it is one of the two [rad]."""
+    x, y, z = 0.5 * (r[7] - r[5]), 0.5 * (r[2] - r[6]), 0.5 * (r[3] - r[1])
+    sine = np.sqrt(x * x + y * y + z * z)
+    trace = r[0] + r[4] + r[8]
+    angle = np.arctan2(sine, 0.5 * (trace - 1.0))
+    factor = 1.0
+    if sine > 1e-8:
+        factor = angle / sine
+    elif trace < 1.0:  # half a turn: the axis is a column of R + 1
+        if r[0] >= r[4] and r[0] >= r[8]:
+            x, y, z = r[0] + 1.0, r[3], r[6]
+        elif r[4] >= r[8]:
+            x, y, z = r[1], r[4] + 1.0, r[7]
+        else:
+            x, y, z = r[2], r[5], r[8] + 1.0
+        factor = angle / np.sqrt(x * x + y * y + z * z)
+    return factor * x, factor * y, factor * z
 
 
 @sweep
