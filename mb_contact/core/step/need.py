@@ -29,7 +29,7 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, NOW, TRIED = range(10)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED = range(9)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
@@ -54,7 +54,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 3]
-    info: Annotated[Integers, 10]
+    info: Annotated[Integers, 9]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -70,7 +70,7 @@ class Need(NamedTuple):
     met: Contacts  #: of the moments of meeting
     before: Contacts  #: of the step's start
     impulse: Annotated[Reals, "c", 3]  #: their impulses in the first solution
-    now: Annotated[Integers, "c", 2]  #: pair and feature of the contacts of the last solution,
+    last: Contacts  #: of the last solution,
     bias: Annotated[Reals, "c", 3]  #: and their ``work.row_bias``
     kin: Kinematics  #: bodies where the step ends
     q: Annotated[Reals, "nq"]
@@ -81,7 +81,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
-    fill(10, h.need.info, 0)
+    fill(9, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     h.need.mesh_end[0] = math.inf
@@ -180,6 +180,6 @@ def make_need(context, poses, contacts, kinematics, motion):
     most = MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else MOST_POINTS
     return allocate(
         Need, c=capacity, n=context.n, N=context.N, nq=len(context.q), rule=context.need_rule, poses=poses,
-        found=contacts(most), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
-        motion=motion,
+        found=contacts(most), met=contacts(capacity), before=contacts(capacity), last=contacts(capacity),
+        kin=kinematics, motion=motion,
     )  # fmt: skip
