@@ -8,13 +8,13 @@ import math
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
     body_point,
     linear,
     matrix,
-    multiply,
     put_matrix,
     put_vector,
     vector,

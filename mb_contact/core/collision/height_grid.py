@@ -5,9 +5,9 @@
 
 from mb_contact.core.collision.manifold_normals import ALIKE
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
-from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, opposite, place, reach
+from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, place, reach
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import between, put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import between, opposite, put_vector, vector, vector_dot, vector_sum
 
 SAME = 1.0 - 1e-9  #: cosine of the angle between normals of points that may be one and the same
 OF_SHAPE = 1 << 30  #: identities of a shape's features are below this

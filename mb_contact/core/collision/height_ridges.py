@@ -22,14 +22,22 @@ from mb_contact.core.collision.shapes import (
     face_normal,
     facing,
     has_faces,
-    length_of,
-    opposite,
     place,
     reach,
     support_line,
 )
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    length_of,
+    opposite,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 OF_EDGE, OF_PEAK = 1, 2  #: kinds of features of the field, in identities
 BORDER = -1

@@ -14,9 +14,18 @@ which row 2 has four rim points; without corners the whole plane.
 
 import math
 
-from mb_contact.core.collision.shapes import is_round, length_of, outline
+from mb_contact.core.collision.shapes import is_round, outline
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    length_of,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 EVERYWHERE = (0, 0.0)  #: region of a plane
 MAX_POINTS = 32  #: candidates of one pair of shapes without many faces before the reduction; 17 at most occur

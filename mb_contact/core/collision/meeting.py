@@ -30,19 +30,19 @@ from mb_contact.core.collision.shapes import (
     facing,
     gap_along,
     has_faces,
-    length_of,
-    opposite,
     reach,
 )
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.rotations import rotation_vector
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
+    length_of,
     matrix,
+    opposite,
     product,
     put_matrix,
     put_vector,
-    rotation_vector,
     transposed,
     turned,
     vector,

@@ -10,7 +10,7 @@ from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
 from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
 
 SAME = 2e-13  #: square of the difference up to which normals, which rounding leaves no units, are of one plane
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
@@ -151,10 +151,3 @@ def reach_of_pair(geoms, travel, x, y, reach):
     way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
     far = 2.0 * (math.sqrt(vector_dot(way, way)) + travel[x, 3] + travel[y, 3])
     return max(min(far, reach), TOUCHES * geoms.unit[0])
-
-
-@kernel
-def unit_of(d):
-    """(d over its length, its length); zero where that is zero."""
-    length = math.sqrt(vector_dot(d, d))
-    return (vector_sum(ZERO, 1.0 / length, d) if length > 0.0 else ZERO), length

@@ -25,7 +25,7 @@ from mb_contact.core.collision.height_ridges import (
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
-from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points, unit_of
+from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points
 from mb_contact.core.collision.mesh_tree import (
     TOUCHES,
     corner_of,
@@ -40,9 +40,9 @@ from mb_contact.core.collision.mesh_tree import (
     side_of,
 )
 from mb_contact.core.collision.point_distance import point_gap
-from mb_contact.core.collision.shapes import body_axis, has_faces, into_body, opposite, reach
+from mb_contact.core.collision.shapes import body_axis, has_faces, into_body, reach
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
 
 OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
 BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh

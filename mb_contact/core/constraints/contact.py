@@ -66,7 +66,7 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
             if j >= 0 and slip_speed < np.inf:
                 t, size = tangential(vector(memory.tangent, j), n)
             if size < 1e-6:  # there is none, or the carried tangent has become the normal
-                t, size = tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+                t, size = some_tangent(n)
         set_tangents(frames, i, n, t, size)
 
 
@@ -83,6 +83,12 @@ def tangential(a, n):
     """Part of the vector a across the unit normal n, and its length."""
     t = vector_sum(a, -vector_dot(a, n), n)
     return t, np.sqrt(vector_dot(t, t))
+
+
+@sweep
+def some_tangent(n):
+    """Part of the world's x axis, or of y where n is near x, across the unit normal n, and its length."""
+    return tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
 
 
 @kernel

@@ -12,6 +12,7 @@ from mb_contact.core.tree.spatial import (
     body_point,
     body_vector,
     matrix,
+    opposite,
     product,
     put_vector,
     transposed,
@@ -22,11 +23,6 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 from mb_contact.types import SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
-
-
-@sweep
-def opposite(a):
-    return -a[0], -a[1], -a[2]
 
 
 @sweep

@@ -91,11 +91,6 @@ def _placed(g, i, j, V_a, V_b):
 
 
 @sweep
-def _times(t, a):
-    return vector_sum(ZERO, t, a)
-
-
-@sweep
 def _twist(g, k):
     """Twist of body k at the end of the step."""
     return spatial(g.end_twist, k) if k >= 0 else STILL
@@ -137,7 +132,9 @@ def _contact(g, a, i, dt):
         turn = vector_product(n, dn)
         g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
         g.gap_q[i, j] = rise = _placed(g, i, 6, S_a, S_b)
-        widens = _times(half, dn) if rise == 0.0 or half == 0.0 else vector_sum(_times(half, dn), 0.5 * rise, n)
+        widens = vector_sum(ZERO, half, dn)
+        if rise != 0.0 and half != 0.0:
+            widens = vector_sum(widens, 0.5 * rise, n)
         dx_a, dx_b = vector_sum(dx, 1.0, widens), vector_sum(dx, -1.0, widens)
         v = vector_sum(velocity_at(S_a, x_a), -1.0, velocity_at(S_b, x_b))
         g.J[row, j], g.J[row + 1, j], g.J[row + 2, j] = vector_dot(n, v), vector_dot(t1, v), vector_dot(t2, v)

@@ -43,35 +43,6 @@ def reduce_rows(g):
 
 
 @kernel
-def reduce_right(g, Z):
-    """``Z := L^-* Z``."""
-    before, M = g.d.before, g.d.M
-    for i in range(before.shape[0] - 1, -1, -1):
-        j = before[i]
-        while j >= 0:
-            f = M[i, j]
-            for c in range(Z.shape[1]):
-                Z[j, c] -= f * Z[i, c]
-            j = before[j]
-
-
-@kernel
-def expand_right(g, Z):
-    """``Z := L^-1 D^-1 Z``."""
-    before, M = g.d.before, g.d.M
-    for i in range(before.shape[0]):
-        f = 1.0 / M[i, i]
-        for c in range(Z.shape[1]):
-            Z[i, c] *= f
-        j = before[i]
-        while j >= 0:
-            f = M[i, j]
-            for c in range(Z.shape[1]):
-                Z[i, c] -= f * Z[j, c]
-            j = before[j]
-
-
-@kernel
 def solve_held(g, a, Z, T):
     """Unknowns x into the last columns of T (H + 1, H + columns), and their part of Z."""
     held, soft = g.count[HELD], g.count[SOFT]

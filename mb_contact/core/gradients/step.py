@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.core.gradients.laws import active_laws, bounding
 from mb_contact.core.gradients.motion import move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
-from mb_contact.core.gradients.solve import expand_right, reduce_right, reduce_rows, solve_held
+from mb_contact.core.gradients.solve import reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
     BY_DAMPING,
     BY_EFFORT,
@@ -36,7 +36,7 @@ from mb_contact.core.gradients.workspace import (
     UNIQUE,
 )
 from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.derivatives import factor
+from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_vector,
@@ -79,11 +79,11 @@ def solve_step(g, a, dt, near, out, dp, T):
     """
     dq, dv = out[0], out[1]
     linearise(g, a, dt, near, dv)
-    reduce_right(g, dv)
+    reduce_right(g.d.before, g.d.M, dv)
     g.count[UNIQUE] = 1
     if g.count[HELD] > 0:
         solve_held(g, a, dv, T)
-    expand_right(g, dv)
+    expand_right(g.d.before, g.d.M, dv)
     _impulses(g, a, dp, T)
     _coordinates(g, a, dt, dq, dv)
     _follow(g, a, dq)

@@ -13,12 +13,12 @@ from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifold_clip import TOP, into_frame, is_over, set_region
 from mb_contact.core.collision.manifolds import PLANE_FACE
 from mb_contact.core.collision.meeting import answer, ask, at_start, separation_along
-from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, opposite, place
+from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, place
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.exchange import bend, is_pressed
 from mb_contact.core.step.need import FLAT, MEAN, STRIKES, put_met, verdict_on
 from mb_contact.core.step.pair_motion import find_contacts, taken_back
-from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE
 
 DEEP = 2e-9  #: depth at the end from which a corner that is no contact comes in [m],

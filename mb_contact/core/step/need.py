@@ -9,11 +9,11 @@ from typing import Annotated, NamedTuple
 from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_point,
     matrix,
-    multiply,
     put_matrix,
     put_vector,
     vector,

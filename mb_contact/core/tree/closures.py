@@ -22,6 +22,7 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.frames import node_row
+from mb_contact.core.tree.rotations import rotation_vector
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -34,7 +35,6 @@ from mb_contact.core.tree.spatial import (
     put_matrix,
     put_spatial,
     put_vector,
-    rotation_vector,
     spatial,
     spatial_sum,
     spin,

@@ -16,7 +16,8 @@ import numpy as np
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.evaluate import place
 from mb_contact.core.tree.frames import frame_jacobians, frame_poses
-from mb_contact.core.tree.spatial import matrix, product, rotation_vector, transposed
+from mb_contact.core.tree.rotations import rotation_vector
+from mb_contact.core.tree.spatial import matrix, product, transposed
 from mb_contact.types import OK
 
 LEAST = 1e-14  #: damping at the solution [m^2, rad^2]: what keeps a singular J J^T from being divided by

@@ -23,6 +23,7 @@ To add a joint type: its constants in ``types.py``, a branch in ``joint_motion``
 """
 
 from mb_contact.core.jit import kernel, part, sweep
+from mb_contact.core.tree.rotations import rotate_quaternion, set_axis_angle, set_quaternion, turn_about
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -30,13 +31,9 @@ from mb_contact.core.tree.spatial import (
     matrix,
     put_spatial,
     put_vector,
-    rotate_quaternion,
-    set_axis_angle,
-    set_quaternion,
     spatial_sum,
     spin,
     transposed,
-    turn_about,
     turned,
     vector,
     vector_product,

@@ -19,6 +19,7 @@ from mb_contact.core.tree.modal import (
     place_node,
     take_coordinates,
 )
+from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -26,7 +27,6 @@ from mb_contact.core.tree.spatial import (
     linear,
     matrix,
     moved,
-    multiply,
     product,
     put_matrix,
     put_spatial,
