@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
@@ -113,8 +114,7 @@ def shape_travel(geoms, body_p, V, geom_p, dt, travel):
     for g in range(geoms.body.shape[0]):
         k = geoms.body[g]
         if k == WORLD:
-            for i in range(7):
-                travel[g, i] = 0.0
+            fill(7, travel[g], 0.0)
             continue
         w = vector(V, k)
         turn = vector_product(w, between(geom_p, g, body_p, k))

@@ -5,7 +5,7 @@
 
 import math
 
-from mb_contact.core.arrays import copy
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
 from mb_contact.core.collision.shapes import into_body
@@ -26,8 +26,7 @@ def reduce_mesh_points(work, count, tol):
     """
     field, sorted_ = work.field, work.mesh
     points, normals, ids, group = field.points, field.normals, field.ids, field.group
-    for k in range(count):
-        group[k] = -1
+    fill(count, group, -1)
     kept = 0
     for k in range(count):
         if group[k] != -1:
@@ -39,8 +38,7 @@ def reduce_mesh_points(work, count, tol):
                 continue
             apart = vector_sum(vector(points, m), -1.0, vector(points, k))
             if abs(vector_dot(n, apart)) <= 4.0 * tol + abs(points[k, 3]) + abs(points[m, 3]):
-                for c in range(4):
-                    work.points[size, c] = points[m, c]
+                copy(4, points[m], work.points[size])
                 work.ids[size] = m
                 group[m] = k
                 size += 1
@@ -48,14 +46,12 @@ def reduce_mesh_points(work, count, tol):
         if kept > 0 and _are_equal(n, vector(sorted_.normals, kept - 1)):
             n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
         for m in range(size):
-            for c in range(4):
-                sorted_.points[kept, c] = work.points[m, c]
+            copy(4, work.points[m], sorted_.points[kept])
             put_vector(sorted_.normals, kept, n)
             sorted_.ids[kept] = ids[work.ids[m]]
             kept += 1
     for k in range(kept):
-        for c in range(4):
-            points[k, c] = sorted_.points[k, c]
+        copy(4, sorted_.points[k], points[k])
         put_vector(normals, k, vector(sorted_.normals, k))
     copy(kept, sorted_.ids, ids)
     return kept
@@ -139,8 +135,7 @@ def _move(field, k, to):
     """Point k of the list to an earlier place."""
     if k == to:
         return
-    for c in range(6):
-        field.points[to, c] = field.points[k, c]
+    copy(6, field.points[k], field.points[to])
     put_vector(field.normals, to, vector(field.normals, k))
     field.ids[to] = field.ids[k]
 

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.collision.height_grid import add_field_point
 from mb_contact.core.collision.height_ridges import (
     OF_PEAK,
@@ -279,14 +280,12 @@ def lowest_points(work, count, tol):
     while count > 4:
         size = min(count, work.points.shape[0])
         for k in range(size):
-            for c in range(4):
-                work.points[k, c] = field.points[count - size + k, c]
+            copy(4, field.points[count - size + k], work.points[k])
             work.ids[k] = field.ids[count - size + k]
         size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), work.turn, tol, ALL)
         count -= min(count, work.points.shape[0])
         for k in range(size):
-            for c in range(4):
-                field.points[count + k, c] = work.points[k, c]
+            copy(4, work.points[k], field.points[count + k])
             field.ids[count + k] = work.ids[k]
         count += size
     return count

@@ -10,6 +10,7 @@ With z = y_v + dt E_l* y_q of the adjoint y of the state behind the step, and th
 are the products with the derivatives by all names.  A record is one vector: what does not depend on y.
 """
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, turned_entry
 from mb_contact.core.gradients.step import linearise, turn_factors
@@ -64,8 +65,7 @@ def pull_step(g, a, record, y, T, out):
     N, width, held = g.S.shape[0], out.shape[0], int(record[HELD_ROWS])
     _, M, right, rows = _places(N, width)
     _follow_back(g, a, y, 0, N)
-    for c in range(width):
-        out[c] = 0.0
+    fill(width, out, 0.0)
     _coordinates_back(g, record, y, out)
     s, before = g.rate, g.d.before
     for i in range(N):

@@ -17,6 +17,7 @@ H is the Hessian of the support function of a curved surface, by which its point
 dy = X(y) + H (w x m - dm).
 """
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import some_tangent
 from mb_contact.core.gradients.features import (
     ACROSS,
@@ -133,8 +134,7 @@ def _solve_edges(at, scale):
     t1 = unit_of(some_tangent(n)[0])[0]
     L = at.number[GAP] + at.number[ROUND_A] + at.number[ROUND_B]
     for r in range(4):
-        for c in range(16):
-            T[r, c] = 0.0
+        fill(16, T[r], 0.0)
     for i in range(2):
         t = t1 if i == 0 else vector_product(n, t1)
         for j in range(2):

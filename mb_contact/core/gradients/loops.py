@@ -105,8 +105,7 @@ def _turned_bias(g, i, v, side, tip):
 
 @sweep
 def _put(out, side, part, j, x):
-    for c in range(6):
-        out[side, part, j, c] = x[c]
+    put_spatial(out[side, part], j, x)
 
 
 @sweep

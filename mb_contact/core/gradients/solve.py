@@ -15,6 +15,7 @@ of least norm in units of the rows' compliances.
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.workspace import BY_OFFSET, BY_Q, BY_V, HELD, PATH, ROWS, SOFT, UNIQUE
 from mb_contact.core.jit import kernel, sweep
@@ -88,8 +89,7 @@ def pose_matrix(g, a, T):
     _columns(g, a, held)
     for e in range(held):
         row_path(g, g.row[e])
-        for c in range(held):
-            T[e, c] = 0.0
+        fill(held, T[e], 0.0)
         for i in range(g.count[PATH]):
             k = g.path[i]
             f = entry(g, e, k) / M[k, k]
@@ -130,8 +130,7 @@ def _pose_right(g, Z, T, held):
 def _columns(g, a, held):
     """``B``: those of rows that hold, a normal with the friction that it makes."""
     for k in range(g.B.shape[0]):
-        for e in range(held):
-            g.B[k, e] = 0.0
+        fill(held, g.B[k], 0.0)
     for e in range(held):
         row = g.row[e]
         row_path(g, row)

@@ -16,6 +16,7 @@ and the laws' (``laws.py``).
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.laws import active_laws, bounding
 from mb_contact.core.gradients.motion import move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
@@ -108,8 +109,7 @@ def _pose_right(g, a, dt, Z):
     d, first = g.d, g.first
     N = g.S.shape[0]
     for i in range(N):
-        for c in range(Z.shape[1]):
-            Z[i, c] = 0.0
+        fill(Z.shape[1], Z[i], 0.0)
         if first[BY_Q + 1] > first[BY_Q]:
             for j in range(N):
                 Z[i, first[BY_Q] + j] = g.efforts[i, j] - dt * d.d_q[i, j]
@@ -194,8 +194,7 @@ def _impulses(g, a, dp, T):
     held, width = g.count[HELD], dp.shape[2]
     for i in range(dp.shape[0]):
         for j in range(3):
-            for c in range(width):
-                dp[i, j, c] = 0.0
+            fill(width, dp[i, j], 0.0)
     for p in range(held):
         e = p if p < g.count[SOFT] else g.order[p]
         row = g.row[e]

@@ -16,6 +16,7 @@ on few bodies is posed by these (``nodes.py``).
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.gear import combine_gears, partners
 from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
@@ -82,8 +83,7 @@ def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
     if not assemble_by_nodes(P, rows, bil):
         return False
     P.form[0] = BY_NODES
-    for i in range(P.count[ROWS]):
-        P.immobile[i] = 0
+    fill(P.count[ROWS], P.immobile, 0)
     if P.soft[0] != 0:
         take_own(P, rows.compliance)
     spread_scales(P.blocks, P.count[BLOCKS])
@@ -181,8 +181,7 @@ def _row_of_J(forest, tree, kin, rows, bodies, b, size, a, row, weight, used):
             bodies.at[e] = used
             bodies.entry[b + 1] = e + 1
             for k in range(used, used + size):
-                for j in range(TILE):
-                    bodies.J[k, j] = 0.0
+                fill(TILE, bodies.J[k], 0.0)
             used += size
         if c != last:
             last, first = c, bodies.at[forest.where[c]] + a
@@ -279,8 +278,7 @@ def spread_scales(blocks, count):
                 if blocks.mu[k] > 0.0:
                     D[k] = mean / (rough * blocks.mu[k] * blocks.mu[k])
             i += size
-    for i in range(blocks.start[count]):
-        blocks.S[i] = D[i]
+    copy(blocks.start[count], D, blocks.S)
 
 
 @part

@@ -3,6 +3,7 @@
 
 """What a step's impulses do: on shapes and joints, and the work of each force (D15 §5's energy, booked apart)."""
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, PARTNERS
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.frames import frame_poses
@@ -89,8 +90,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, w
     impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.  Of a surface that
     moves in itself contacts do the work of friction against it, and what drives it does the rest.
     """
-    for i in range(work.work_terms.shape[0]):
-        work.work_terms[i] = 0.0
+    fill(work.work_terms.shape[0], work.work_terms, 0.0)
     for i in range(v.shape[0]):
         mean = 0.5 * (v[i] + work.v_next[i]) * dt
         passive = -joints.damping[i] * work.v_next[i]

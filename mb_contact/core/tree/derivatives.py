@@ -29,6 +29,7 @@ which needs the angular part of x alone.  I, P, h and f are summed over subtrees
 from typing import Annotated, NamedTuple
 
 from mb_contact.compile.handles import handle
+from mb_contact.core.arrays import copy
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.evaluate import finite, forward_dynamics_at, move
@@ -272,8 +273,7 @@ def evaluate_inverse_derivatives(d, q, v, v_dot, gravity):
         return NOT_FINITE, -1
     status, body = move(d.tree, d.kin, q, v)
     if status == OK:
-        for i in range(v.shape[0]):
-            d.v_dot[i] = v_dot[i]
+        copy(v.shape[0], v_dot, d.v_dot)
         _ascend(d, v, gravity)
         _descend(d)
     return status, body

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.evaluate import place
 from mb_contact.core.tree.frames import frame_jacobians, frame_poses
@@ -89,10 +90,8 @@ def jacobian_of_unknowns(h, nodes, moved, space):
     """J (rows, N) of the nodes at the poses that ``pose_errors`` left, and Jx (rows, m) by the unknowns."""
     rows = space.J.shape[0]
     for i in range(rows):
-        for d in range(space.J.shape[1]):
-            space.J[i, d] = 0.0
-        for j in range(space.Jx.shape[1]):
-            space.Jx[i, j] = 0.0
+        fill(space.J.shape[1], space.J[i], 0.0)
+        fill(space.Jx.shape[1], space.Jx[i], 0.0)
     frame_jacobians(h.tree, h.kin, nodes.body, nodes.first, nodes.p, space.J)
     for s in range(moved.q.shape[0]):
         for i in range(rows):
@@ -143,8 +142,7 @@ def damped_step(space, right, damping):
 def bounded_step(moved, space, x, right, damping):
     """``damped_step`` with the coordinates held that stand at a limit and would leave it; into x, clipped."""
     m = x.shape[0]
-    for k in range(m):
-        space.held[k] = 0
+    fill(m, space.held, 0)
     for _ in range(m):
         damped_step(space, right, damping)
         more = 0
@@ -190,19 +188,16 @@ def search(h, nodes, moved, wanted, space, starts, q, x, tolerance, iterations):
     """
     nearest, chosen = np.inf, 0
     for a in range(starts.shape[0]):
-        for k in range(x.shape[0]):
-            x[k] = starts[a, k]
+        copy(x.shape[0], starts[a], x)
         status, worst = approach(h, nodes, moved, wanted, space, q, x, tolerance, iterations)
         if status != OK:
             return status, worst, a
-        for k in range(x.shape[0]):
-            starts[a, k] = x[k]
+        copy(x.shape[0], x, starts[a])
         if worst < nearest:
             nearest, chosen = worst, a
         if worst <= tolerance:
             return status, worst, a + 1
-    for k in range(x.shape[0]):
-        x[k] = starts[chosen, k]
+    copy(x.shape[0], starts[chosen], x)
     set_coordinates(moved, x, q)
     return OK, nearest, starts.shape[0]
 
@@ -221,8 +216,7 @@ def settle(h, nodes, moved, wanted, space, rest, q, x, tolerance, iterations):
             space.e[i] = 0.0
             for k in range(m):
                 space.e[i] -= space.Jx[i, k] * (rest[k] - x[k])
-        for k in range(m):
-            space.held[k] = 0
+        fill(m, space.held, 0)
         damped_step(space, space.e, LEAST)
         moves = 0.0
         for k in range(m):
