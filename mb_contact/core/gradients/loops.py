@@ -13,7 +13,7 @@ W_i the twist of what i carries: dG/dt v is made of a(x) and of products of velo
 
 import numpy as np
 
-from mb_contact.core.gradients.motion import begin_bodies, velocity_at, wrench_at
+from mb_contact.core.gradients.motion import begin_bodies, velocity_at
 from mb_contact.core.gradients.workspace import FINE, LOOP, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
 from mb_contact.core.jit import kernel, sweep
@@ -35,6 +35,7 @@ from mb_contact.core.tree.spatial import (
     vector_dot,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOSURE_WELD
 

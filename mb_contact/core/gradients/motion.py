@@ -30,12 +30,6 @@ def velocity_at(V, x):
     return vector_sum(V[3:], 1.0, vector_product(V[:3], x))
 
 
-@sweep
-def wrench_at(x, force):
-    """The wrench of a force at x."""
-    return vector_product(x, force) + force
-
-
 @kernel
 def move_twists(g, a, q, v, moving, gravity, dt):
     """Derivatives of inverse dynamics at the velocities ``moving``, and the twists S; nothing pushes yet."""

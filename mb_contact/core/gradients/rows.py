@@ -22,7 +22,6 @@ from mb_contact.core.gradients.motion import (
     settle_push,
     turn_wrenches,
     velocity_at,
-    wrench_at,
 )
 from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
@@ -37,6 +36,7 @@ from mb_contact.core.tree.spatial import (
     vector_dot,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.core.workspace import BOX
 from mb_contact.types import LOWER, UPPER

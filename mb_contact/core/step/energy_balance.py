@@ -21,6 +21,7 @@ from mb_contact.core.tree.spatial import (
     vector,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.core.workspace import (
     BOX,
@@ -60,7 +61,7 @@ def add_impulses(h, contacts, vectors, total):
             place = vector_sum(vector(contacts.point, i), sign, vector(contacts.spread, i))
             arm = vector_sum(place, -1.0, vector(h.kin.p, k)) if k >= 0 else place
             force = vector_sum(ZERO, sign, vector(vectors, i))
-            add_spatial(total, g, vector_product(arm, force) + force)
+            add_spatial(total, g, wrench_at(arm, force))
 
 
 @kernel

@@ -21,10 +21,9 @@
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.frames import node_row
+from mb_contact.core.tree.frames import angular_row, node_rows
 from mb_contact.core.tree.rotations import rotation_vector
 from mb_contact.core.tree.spatial import (
-    STILL,
     ZERO,
     between,
     body_point,
@@ -99,27 +98,11 @@ def _point_difference(a, b, kin, loop, x, y):
 
 
 @kernel
-def angular_pair(row, d, rows):
-    """The row d . (omega_a - omega_b); on the inertial frame it is not read."""
-    put_spatial(rows.on_a, row, d + ZERO)
-    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO))
-
-
-@kernel
-def _along(row, a, b, kin, point, on_a_at, on_b_at, d, rows):
-    """The row d . (v_a - v_b), each body at one of the two points."""
-    if a >= 0:
-        node_row(kin.p, a, vector(point, on_a_at), d, rows.on_a, row)
-    if b >= 0:
-        node_row(kin.p, b, vector(point, on_b_at), vector_sum(ZERO, -1.0, d), rows.on_b, row)
-
-
-@kernel
 def _point(row, a, b, kin, rows, loop, first):
     """Three rows along the world's axes."""
     _, bias = _point_difference(a, b, kin, loop, 0, 1)
     for c in range(3):
-        _along(row + c, a, b, kin, loop.point, 0, 1, unit_vector(c), rows)
+        node_rows(kin.p, a, vector(loop.point, 0), b, vector(loop.point, 1), unit_vector(c), rows, row + c)
         loop.error[row + c - first] = loop.point[0, c] - loop.point[1, c]
         rows.offset[row + c] = bias[c]
     return row + 3
@@ -133,7 +116,7 @@ def _distance(row, a, b, length, kin, rows, loop, first):
     if d < LEAST_DISTANCE:
         s, d = (LEAST_DISTANCE, 0.0, 0.0), LEAST_DISTANCE
     n = s[0] / d, s[1] / d, s[2] / d
-    _along(row, a, b, kin, loop.point, 0, 1, n, rows)
+    node_rows(kin.p, a, vector(loop.point, 0), b, vector(loop.point, 1), n, rows, row)
     u, bias = _point_difference(a, b, kin, loop, 0, 1)
     across = vector_dot(u, u) - vector_dot(n, u) ** 2
     rows.offset[row] = vector_dot(n, bias) + across / d
@@ -145,7 +128,7 @@ def _distance(row, a, b, length, kin, rows, loop, first):
 def _plane(row, c, a, b, kin, rows, loop, first):
     """The origin on A stays in the plane through that on B: n . s = 0, n the axis c of B, s = p_a - p_b."""
     n = loop.axes[1, 0, c], loop.axes[1, 1, c], loop.axes[1, 2, c]
-    _along(row, a, b, kin, loop.point, 0, 0, n, rows)
+    node_rows(kin.p, a, vector(loop.point, 0), b, vector(loop.point, 0), n, rows, row)
     s = between(loop.point, 0, loop.point, 1)
     w = spin(kin.V, b)
     turning = vector_product(w, n)  # dn/dt
@@ -187,7 +170,7 @@ def _axis_angles(row, a, b, kin, rows, loop, first):
     error = vector_product((R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]), (R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]))
     for c in range(2):
         t = R[1, 0, c], R[1, 1, c], R[1, 2, c]
-        angular_pair(row + c, t, rows)
+        angular_row(rows, row + c, t)
         rows.offset[row + c] = vector_dot(vector_product(w, t), apart)
         loop.error[row + c - first] = vector_dot(t, error)
     return row + 2
@@ -198,7 +181,7 @@ def _weld_angles(row, rows, loop, first):
     """Three rows along the world's axes; the error is the rotation vector of R_a R_b*."""
     turn = rotation_vector(product(matrix(loop.axes, 0), transposed(matrix(loop.axes, 1))))
     for c in range(3):
-        angular_pair(row + c, unit_vector(c), rows)
+        angular_row(rows, row + c, unit_vector(c))
         rows.offset[row + c] = 0.0
         loop.error[row + c - first] = turn[c]
     return row + 3

@@ -159,6 +159,12 @@ def gathered(f, l):
 
 
 @sweep
+def wrench_at(r, f):
+    """``[r x f; f]``: the force f that acts at r as a spatial force about the origin."""
+    return vector_product(r, f) + f
+
+
+@sweep
 def momentum(I, mc, m, k, V):
     """``M(k) V = [I w + m c x v; m v + w x m c]``: the momentum of a rigid body at velocity V."""
     w = V[:3]
