@@ -43,7 +43,7 @@ def reduce_mesh_points(work, count, tol):
                 group[m] = k
                 size += 1
         size = reduce_points(work.points, work.ids, size, n, work.turn, tol, ALL)
-        if kept > 0 and _are_equal(n, vector(sorted_.normals, kept - 1)):
+        if kept > 0 and n == vector(sorted_.normals, kept - 1):
             n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
         for m in range(size):
             copy(4, work.points[m], sorted_.points[kept])
@@ -55,12 +55,6 @@ def reduce_mesh_points(work, count, tol):
         put_vector(normals, k, vector(sorted_.normals, k))
     copy(kept, sorted_.ids, ids)
     return kept
-
-
-@kernel
-def _are_equal(a, b):
-    """Whether two vectors have the same digits."""
-    return a[0] == b[0] and a[1] == b[1] and a[2] == b[2]
 
 
 @kernel

@@ -19,6 +19,7 @@ dy = X(y) + H (w x m - dm).
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import some_tangent
+from mb_contact.core.constraints.flat_manifolds import deepest_of, last_of_face
 from mb_contact.core.gradients.features import (
     ACROSS,
     BEND_A,
@@ -49,6 +50,7 @@ from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
+    between,
     opposite,
     unit_of,
     unit_twist,
@@ -209,43 +211,24 @@ def _edge_rates(at, column):
 
 
 @kernel
-def level_contacts(g, a, low):
+def level_contacts(g, a):
     """Points of one face stand at the height of its deepest (``flat_manifolds.py``), and their derivatives too.
 
-    x := x + s n, s = h_low - h; both heights are the same behind it.  ``low`` (c,) is scratch.
+    x := x + s n, s = h_low - h; both heights are the same behind it.
     """
-    contacts = a.contacts
-    count = contacts.count[0]
-    for i in range(count):
-        low[i] = _deepest(contacts, i, count)
-    for i in range(count):
-        k = low[i]
-        if k == i:
-            continue
-        n = vector(contacts.normal, i)
-        s = 0.5 * g.above[i] * (contacts.gap[k] - contacts.gap[i])
-        away = vector_sum(vector(contacts.point, k), -1.0, vector(contacts.point, i))
-        for c in range(12):
-            rise = 0.0
-            for j in range(3):
-                rise += n[j] * (g.place[k, 3 + j, c] - g.place[i, 3 + j, c]) + away[j] * g.place[i, j, c]
-            for j in range(3):
-                g.place[i, 3 + j, c] += n[j] * rise + s * g.place[i, j, c]
-
-
-@kernel
-def _deepest(contacts, i, count):
-    """The first of the deepest contacts of the face of contact i; those of a pair stand side by side."""
-    first = i
-    while first > 0 and contacts.pair[first - 1] == contacts.pair[i]:
-        first -= 1
-    low = i
-    for j in range(first, count):
-        if contacts.pair[j] != contacts.pair[i]:
-            break
-        same = True
-        for c in range(3):
-            same = same and contacts.normal[j, c] == contacts.normal[i, c]
-        if same and (contacts.gap[j] < contacts.gap[low] or (contacts.gap[j] == contacts.gap[low] and j < low)):
-            low = j
-    return low
+    contacts, first = a.contacts, 0
+    while first < contacts.count[0]:
+        end, n = last_of_face(contacts, first), vector(contacts.normal, first)
+        low = deepest_of(contacts, first, end)
+        for i in range(first, end):
+            if i == low:
+                continue
+            s = 0.5 * g.above[i] * (contacts.gap[low] - contacts.gap[i])
+            away = between(contacts.point, low, contacts.point, i)
+            for c in range(12):
+                rise = 0.0
+                for j in range(3):
+                    rise += n[j] * (g.place[low, 3 + j, c] - g.place[i, 3 + j, c]) + away[j] * g.place[i, j, c]
+                for j in range(3):
+                    g.place[i, 3 + j, c] += n[j] * rise + s * g.place[i, j, c]
+        first = end

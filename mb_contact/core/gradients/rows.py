@@ -68,7 +68,7 @@ def pose_rows(g, a, v, dt):
         status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
         if status != FINE:
             return status, i
-    level_contacts(g, a, g.low)
+    level_contacts(g, a)
     for i in range(count):
         _contact(g, a, i, dt)
     status, behind = closure_rows(g, a, v, dt, end)
