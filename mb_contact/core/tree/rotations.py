@@ -1,11 +1,14 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rotations: matrices in arrays, from axes, angles, quaternions and from each other."""
+"""Rotations: matrices in arrays, from axes, angles, quaternions and each other; rotation vectors and their rates."""
 
 import numpy as np
 
-from mb_contact.core.jit import sweep
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.spatial import vector_product, vector_sum
+
+SMALL = 0.25  #: square of an angle [rad^2] below which series are more exact than sines and cosines
 
 
 @sweep
@@ -103,3 +106,38 @@ def rotate_quaternion(q, s, wx, wy, wz):
     q[s + 1] = ny / norm
     q[s + 2] = nz / norm
     q[s + 3] = nw / norm
+
+
+@kernel
+def _series(x, first):
+    """Sum over k of (-x)^k / (2 k + first)!, and twice its derivative, to rounding for x < 1/4."""
+    term = 1.0
+    for i in range(2, first + 1):
+        term /= i
+    value = term
+    rate = 0.0
+    for k in range(1, 8):
+        term /= -float((2 * k + first - 1) * (2 * k + first))
+        rate += 2.0 * k * term
+        term *= x
+        value += term
+    return value, rate
+
+
+@kernel
+def turn_factors(x):
+    """b = (1 - cos t) / t^2, c = (t - sin t) / t^3, b' / t and c' / t of an angle with the square x."""
+    if x < SMALL:
+        b, b_rate = _series(x, 2)
+        c, c_rate = _series(x, 3)
+        return b, c, b_rate, c_rate
+    t = np.sqrt(x)
+    s, k = np.sin(t), 1.0 - np.cos(t)
+    return k / x, (t - s) / (t * x), (t * s - 2.0 * k) / (x * x), (t * k - 3.0 * (t - s)) / (t * x * x)
+
+
+@kernel
+def left_jacobian(b, c, psi, u):
+    """J_l(psi) u = u + b psi x u + c psi x (psi x u)."""
+    w = vector_product(psi, u)
+    return vector_sum(vector_sum(u, b, w), c, vector_product(psi, w))
