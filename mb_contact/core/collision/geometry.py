@@ -54,12 +54,18 @@ def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
         Geometry origins, world [m].
     """
     for g in range(geoms.body.shape[0]):
-        k = geoms.body[g]
-        put_vector(geom_p, g, body_point(R_w, p_w, k, vector(geoms.p, g)))
-        if k == WORLD:
-            put_matrix(geom_R, g, matrix(geoms.R, g))
-        else:
-            multiply(R_w, k, geoms.R, g, geom_R, g)
+        pose_of_shape(geoms, R_w, p_w, g, geom_R, geom_p)
+
+
+@kernel
+def pose_of_shape(geoms, R_w, p_w, g, geom_R, geom_p):
+    """``geometry_poses`` of geometry g alone."""
+    k = geoms.body[g]
+    put_vector(geom_p, g, body_point(R_w, p_w, k, vector(geoms.p, g)))
+    if k == WORLD:
+        put_matrix(geom_R, g, matrix(geoms.R, g))
+    else:
+        multiply(R_w, k, geoms.R, g, geom_R, g)
 
 
 @kernel

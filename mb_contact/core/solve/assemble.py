@@ -28,13 +28,10 @@ from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_co
 from mb_contact.core.solve.own_compliance import own_compliance, own_terms, take_own
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, ROWS, TILE
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
-from mb_contact.core.tree.composite import composite_inertias
+from mb_contact.core.tree.composite import body_composites
 from mb_contact.core.tree.spatial import (
     gathered,
-    matrix,
     momentum,
-    put_matrix,
-    put_vector,
     spatial,
     spatial_dot,
     vector,
@@ -124,11 +121,7 @@ def assemble_by_bodies(P, forest, tree, kin, rows, bil):
 @kernel
 def tree_masses(tree, kin, forest, bodies):
     """M of the trees of the islands, with dt times the damping on its diagonal (J11 algorithm 4.2)."""
-    for k in range(tree.parent.shape[0]):
-        forest.mass[k] = tree.mass[k]
-        put_vector(forest.mc, k, vector(kin.mc, k))
-        put_matrix(forest.I, k, matrix(kin.I, k))
-    composite_inertias(tree, kin.l, forest.I, forest.mc, forest.mass)
+    body_composites(tree, kin, forest.I, forest.mc, forest.mass)
     for t in range(forest.leader.shape[0]):
         if forest.number[leader_of(forest.leader, t)] < 0:
             continue

@@ -9,17 +9,12 @@ from typing import Annotated, NamedTuple
 from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     ZERO,
-    body_point,
-    matrix,
-    put_matrix,
     put_vector,
-    vector,
 )
 from mb_contact.core.workspace import Kinematics
-from mb_contact.types import RIGID, WORLD, Contacts
+from mb_contact.types import RIGID, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
 #: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own
@@ -150,17 +145,6 @@ def put_met(met, pair, feature, gap, normal, point):
     put_vector(met.spread, j, ZERO)
     met.count[0] = j + 1
     return j
-
-
-@kernel
-def pose_of_shape(geoms, kin, g, poses):
-    """The pose of shape g that bodies with the poses of ``kin`` give it."""
-    k = geoms.body[g]
-    put_vector(poses.geom_p, g, body_point(kin.R, kin.p, k, vector(geoms.p, g)))
-    if k == WORLD:
-        put_matrix(poses.geom_R, g, matrix(geoms.R, g))
-    else:
-        multiply(kin.R, k, geoms.R, g, poses.geom_R, g)
 
 
 def make_need(context, poses, contacts, kinematics, motion):

@@ -7,6 +7,7 @@ import math
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
+from mb_contact.core.collision.geometry import pose_of_shape
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import (
     at_start,
@@ -27,7 +28,6 @@ from mb_contact.core.step.need import (
     SIDEWAYS,
     STRIKES,
     SUNKEN,
-    pose_of_shape,
     put_met,
 )
 from mb_contact.core.tree.joints import integrate_joints
@@ -87,9 +87,9 @@ def move_pair(h, pair):
 
     Reads: buffers, geoms, need.  Writes: need.
     """
-    need = h.need
+    need, poses = h.need, h.need.poses
     for side in range(2):
-        pose_of_shape(h.geoms, need.kin, h.geoms.pairs[pair, side], need.poses)
+        pose_of_shape(h.geoms, need.kin.R, need.kin.p, h.geoms.pairs[pair, side], poses.geom_R, poses.geom_p)
     set_motion(h.geoms, pair, h.buffers.geom_R, h.buffers.geom_p, need.poses, need.motion)
 
 
