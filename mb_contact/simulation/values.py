@@ -175,13 +175,13 @@ class Values:
         if name == "inertia":
             number = inertia_of(number)
         elif name == "mass":
-            inertia = _writable(self.world.tree.inertia)
+            inertia = writable(self.world.tree.inertia)
             inertia[places] *= number / array[places]
         elif name == "damping":
             self.context.joints.total[places] += number - array[places]
         elif name == "stiffness":
             self._stiffen(array, places, number)
-        _writable(array)[places] = number
+        writable(array)[places] = number
 
     def _stiffen(self, array, places, number):
         """What contacts of these pairs keep, with the new stiffness at the same compression and shear."""
@@ -232,7 +232,7 @@ def refuse_inertias(names, numbers):
             )
 
 
-def _writable(array):
+def writable(array):
     """A view that may be written of an array that kernels are compiled to read alone."""
     if array.flags.writeable:
         return array

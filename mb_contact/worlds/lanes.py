@@ -30,6 +30,7 @@ from mb_contact.errors import DynamicsError
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.stepping.step import Stepper
+from mb_contact.simulation.values import writable
 from mb_contact.types import ASK_AT_END, ASK_ENGINE
 
 #: why a world ends before a step is begun
@@ -74,10 +75,10 @@ class ThreadLane:
         self._compiled = self._stepper.in_one_call()
         world = context.world
         self.world = _as_built(world)
-        own = {name: _writable(getattr(world.tree, name)) for name in TREE_ARRAYS}
-        own |= {"mu": _writable(world.geoms.mu), "size": _writable(world.geoms.size)}
-        own |= {"total": context.joints.total, "restitution": _writable(world.restitution)}
-        own |= {"stiffness": _writable(world.geoms.soft.stiffness)}
+        own = {name: writable(getattr(world.tree, name)) for name in TREE_ARRAYS}
+        own |= {"mu": writable(world.geoms.mu), "size": writable(world.geoms.size)}
+        own |= {"total": context.joints.total, "restitution": writable(world.restitution)}
+        own |= {"stiffness": writable(world.geoms.soft.stiffness)}
         scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
         own |= {name: getattr(context.arrays, name) for name in ("clock", "time_before")}
         self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
@@ -165,7 +166,7 @@ TREE_ARRAYS = "mass", "inertia", "damping", "body_gravity"
 
 
 def _as_built(world):
-    """The world with copies of all arrays that ``_writable`` opens."""
+    """The world with copies of all arrays that ``writable`` opens."""
     tree, geoms = world.tree, world.geoms
     own = {name: getattr(tree, name).copy() for name in TREE_ARRAYS}
     sizes = {name: getattr(geoms, name).copy() for name in ("mu", "size")}
@@ -174,11 +175,3 @@ def _as_built(world):
     for array in (*own.values(), sizes["mu"], sizes["size"], restitution, sizes["soft"].stiffness):
         array.setflags(write=False)
     return replace(world, tree=tree._replace(**own), geoms=geoms._replace(**sizes), restitution=restitution)
-
-
-def _writable(array):
-    """A view that may be written of an array that kernels are compiled to read alone."""
-    array.setflags(write=True)
-    view = array[...]
-    array.setflags(write=False)
-    return view

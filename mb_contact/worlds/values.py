@@ -234,7 +234,8 @@ class OwnValues:
             "gravity": self._nothing, OF_BODIES: self._bodies, "inertia": self._bodies,
         }  # fmt: skip
         if name not in known:
-            raise InputError(f"worlds have no value '{name}' of their own; they have {', '.join(each for each in known if each != OF_BODIES)}")
+            others = ", ".join(each for each in known if each != OF_BODIES)
+            raise InputError(f"worlds have no value '{name}' of their own; they have {others}")
         self._refuse(name)
         parts = {part.name: part for part in known[name]()}
         return [parts[key] for key in keys_of(parts if of is None else of, parts, name)]

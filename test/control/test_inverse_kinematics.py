@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.tree.inverse_kinematics import rotation_error
-from mb_contact.model.rotations import matrix_to_quat, rotation_about
+from mb_contact.model.rotations import matrix_to_quat
 from oracles.pinocchio_peer import example_robots
 
 ARMS = {
@@ -117,15 +116,6 @@ def test_the_same_arguments_give_the_same_bits():
     wanted = {"left_tcp": pose(model, model.q_from({"left_arm_joint_2": 0.5, "left_arm_joint_4": 1.0}), "left_tcp")}
     first, second = (mb.control.inverse_kinematics(model, wanted).q for _ in range(2))
     assert first.tobytes() == second.tobytes()
-
-
-@pytest.mark.parametrize("angle", [1e-9, 0.3, 2.0, np.pi - 1e-9, np.pi])
-def test_rotation_error_is_the_rotation_vector(angle):
-    for axis in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.6, -0.64, 0.48]):
-        A = rotation_about(np.array([0.0, 0.6, 0.8]), 0.7)
-        R = rotation_about(np.array(axis), angle) @ A
-        error = np.array(rotation_error(R[None], A[None], 0))
-        assert min(np.abs(error - angle * np.array(axis)).max(), np.abs(error + angle * np.array(axis)).max()) < 1e-7
 
 
 @pytest.mark.parametrize(

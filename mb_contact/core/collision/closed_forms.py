@@ -13,15 +13,23 @@ all other shapes.  Answers are exact but for rounding (of coal's, at its toleran
 cost 0.1 to 0.4 us in place of 2 to 4.
 """
 
-import math
 
 import numpy as np
 
 from mb_contact.core.collision.engine import ask_compiled_engine
 from mb_contact.core.collision.geometry import separation
-from mb_contact.core.collision.shapes import body_axis, opposite
+from mb_contact.core.collision.shapes import body_axis
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    opposite,
+    put_vector,
+    unit_of,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_PLANE
 
 NEAR, ASKED = range(2)  #: entries of ``buffers.found``
@@ -80,13 +88,6 @@ def closed_witness(geoms, geom_R, geom_p, a, b, reach):
     return n, distance
 
 
-@kernel
-def _unit(d):
-    """(d over its length, its length); zero where that is zero."""
-    length = math.sqrt(vector_dot(d, d))
-    return (vector_sum(ZERO, 1.0 / length, d) if length > 0.0 else ZERO), length
-
-
 # --- spheres and capsules -----------------------------------------------------------------------
 
 
@@ -101,7 +102,7 @@ def two_segments(geom_R, geom_p, size, a, b):
     t = min(max(dv + c * s, -half_b), half_b)
     s = min(max(c * t - du, -half_a), half_a)
     t = min(max(dv + c * s, -half_b), half_b)
-    return _unit(vector_sum(vector_sum(r, s, u), -t, v))
+    return unit_of(vector_sum(vector_sum(r, s, u), -t, v))
 
 
 @kernel
@@ -135,7 +136,7 @@ def segment_and_box(geom_R, geom_p, size, x, y):
                     high, at_high = t, slope
         t = low - at_low * (high - low) / (at_high - at_low)
     e0, e1, e2 = _outside(p[0] + t * d[0], box[0]), _outside(p[1] + t * d[1], box[1]), _outside(p[2] + t * d[2], box[2])
-    return _unit(vector_sum(vector_sum(vector_sum(ZERO, e0, X), e1, Y), e2, Z))
+    return unit_of(vector_sum(vector_sum(vector_sum(ZERO, e0, X), e1, Y), e2, Z))
 
 
 @kernel
@@ -171,7 +172,7 @@ def two_boxes(geoms, geom_R, geom_p, a, b, reach):
     for k in range(9):
         if best > reach:
             return n, best
-        axis, sine = _unit(vector_product(body_axis(geom_R, a, k // 3), body_axis(geom_R, b, k % 3)))
+        axis, sine = unit_of(vector_product(body_axis(geom_R, a, k // 3), body_axis(geom_R, b, k % 3)))
         if sine > PARALLEL:
             s = separation(kind, size, geom_R, geom_p, a, b, axis)
             if s > best + MEETING * geoms.unit[0]:

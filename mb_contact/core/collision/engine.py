@@ -11,6 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from mb_contact.compile.decorated import DISABLE_JIT
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 
 QUERY, ENGINE = range(2)  #: entries of ``buffers.engine``: address of the function, and of its first argument
@@ -57,6 +58,5 @@ def ask_compiled_engine(geoms, buffers, asked):
     ):
         return asked
     for k in range(asked):
-        for i in range(4):
-            b.witness[b.asked_at[k], i] = b.asked_witness[k, i]
+        copy(4, b.asked_witness[k], b.witness[b.asked_at[k]])
     return 0

@@ -7,14 +7,15 @@ import math
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
     body_point,
     linear,
     matrix,
-    multiply,
     put_matrix,
     put_vector,
     vector,
@@ -53,12 +54,18 @@ def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
         Geometry origins, world [m].
     """
     for g in range(geoms.body.shape[0]):
-        k = geoms.body[g]
-        put_vector(geom_p, g, body_point(R_w, p_w, k, vector(geoms.p, g)))
-        if k == WORLD:
-            put_matrix(geom_R, g, matrix(geoms.R, g))
-        else:
-            multiply(R_w, k, geoms.R, g, geom_R, g)
+        pose_of_shape(geoms, R_w, p_w, g, geom_R, geom_p)
+
+
+@kernel
+def pose_of_shape(geoms, R_w, p_w, g, geom_R, geom_p):
+    """``geometry_poses`` of geometry g alone."""
+    k = geoms.body[g]
+    put_vector(geom_p, g, body_point(R_w, p_w, k, vector(geoms.p, g)))
+    if k == WORLD:
+        put_matrix(geom_R, g, matrix(geoms.R, g))
+    else:
+        multiply(R_w, k, geoms.R, g, geom_R, g)
 
 
 @kernel
@@ -113,8 +120,7 @@ def shape_travel(geoms, body_p, V, geom_p, dt, travel):
     for g in range(geoms.body.shape[0]):
         k = geoms.body[g]
         if k == WORLD:
-            for i in range(7):
-                travel[g, i] = 0.0
+            fill(7, travel[g], 0.0)
             continue
         w = vector(V, k)
         turn = vector_product(w, between(geom_p, g, body_p, k))

@@ -11,9 +11,9 @@ curved shapes become slivers: what is computed from their sides begins with the 
 
 import numpy as np
 
-from mb_contact.core.collision.shapes import core_point, length_of, opposite, out_of_body
+from mb_contact.core.collision.shapes import core_point, out_of_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import ZERO, length_of, opposite, vector_dot, vector_product, vector_sum
 
 LOOKS = 100  #: most support points
 STALL = 1e-16  #: difference of |v| and s, in sizes of the shapes, at which rounding is all that is left

@@ -20,9 +20,9 @@ from mb_contact.core.collision.height_grid import (
 from mb_contact.core.collision.height_ridges import cell_edges, cell_peaks
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
-from mb_contact.core.collision.shapes import into_body, opposite, reach
+from mb_contact.core.collision.shapes import into_body, reach
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.spatial import between, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import between, opposite, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 OF_TRIANGLE, SUNK = 0, 3  #: kinds of features of the field, in identities

@@ -3,11 +3,12 @@
 
 """The grid of a height field: which cells a shape is over, which patch a point, and the list of contact points."""
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.manifold_normals import ALIKE
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
-from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, opposite, place, reach
+from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, place, reach
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import between, put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import between, opposite, put_vector, vector, vector_dot, vector_sum
 
 SAME = 1.0 - 1e-9  #: cosine of the angle between normals of points that may be one and the same
 OF_SHAPE = 1 << 30  #: identities of a shape's features are below this
@@ -134,8 +135,7 @@ def reduce_field_points(work, count, tol):
         return count
     field = work.field
     points, normals, ids, group = field.points, field.normals, field.ids, field.group
-    for k in range(count):
-        group[k] = -1
+    fill(count, group, -1)
     for k in range(count):
         if group[k] != -1:
             continue
@@ -143,8 +143,7 @@ def reduce_field_points(work, count, tol):
         for m in range(k, count):
             alike = vector_dot(vector(normals, k), vector(normals, m)) >= ALIKE
             if group[m] == -1 and alike and size < work.points.shape[0]:
-                for c in range(4):
-                    work.points[size, c] = points[m, c]
+                copy(4, points[m], work.points[size])
                 work.ids[size] = m
                 group[m] = -2  # left out
                 size += 1
@@ -154,8 +153,7 @@ def reduce_field_points(work, count, tol):
     kept = 0
     for k in range(count):
         if group[k] >= 0:
-            for c in range(4):
-                points[kept, c] = points[k, c]
+            copy(4, points[k], points[kept])
             put_vector(normals, kept, vector(normals, k))
             ids[kept] = ids[k]
             kept += 1

@@ -22,14 +22,23 @@ from mb_contact.core.collision.shapes import (
     face_normal,
     facing,
     has_faces,
-    length_of,
-    opposite,
     place,
     reach,
     support_line,
 )
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    length_of,
+    opposite,
+    put_vector,
+    unit_of,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 OF_EDGE, OF_PEAK = 1, 2  #: kinds of features of the field, in identities
 BORDER = -1
@@ -99,9 +108,7 @@ def edge_points(geoms, geom_R, geom_p, x, y, va, vb, t1, t2, name, far, tol, wor
     if t2 != BORDER and geoms.patch[first + t1] == geoms.patch[first + t2]:
         return count
     a, b = grid_point(geoms, geom_R, geom_p, y, va), grid_point(geoms, geom_R, geom_p, y, vb)
-    u = vector_sum(b, -1.0, a)
-    length = length_of(u)
-    u = u[0] / length, u[1] / length, u[2] / length
+    u, length = unit_of(vector_sum(b, -1.0, a))
     n = face_normal(geoms, geom_R, y, t1)
     if (
         gap_from(geoms, geom_R, geom_p, x, a, n) > far
@@ -122,9 +129,29 @@ def edge_points(geoms, geom_R, geom_p, x, y, va, vb, t1, t2, name, far, tol, wor
     # a valley: both planes hold by themselves
     if bend <= 0.0 or gap_from(geoms, geom_R, geom_p, x, a, m) > far:
         return count
-    angle = math.atan2(bend, vector_dot(m, n))
-    slack = slack_of(geoms, x)
-    found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, -slack, angle + slack)
+    angle, slack = math.atan2(bend, vector_dot(m, n)), slack_of(geoms, x)
+    open_ends = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1)
+    sides, edge = (n, t, angle, -slack, angle + slack), (a, b, u, length)
+    return points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far, tol, work, count)
+
+
+@kernel
+def points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far, tol, work, count):
+    """Points of X and a ridge, for normals between those of its sides.
+
+    Parameters
+    ----------
+    edge : (3,), (3,), (3,), float
+        Its ends [m], direction and length [m].
+    sides : (3,), (3,), float, float, float
+        Normal of the first side, the direction across the ridge in that side and away from it, the angle to the other
+        side's normal, and those between which the normal is looked for [rad].
+    open_ends : bool, bool
+        Whether the ridge goes on beyond its ends.
+    """
+    a, b, u, length = edge
+    n, t, angle, low, high = sides
+    found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, low, high)
     if not found:
         return count
     leans = theta < 0.0 or theta > angle
@@ -132,11 +159,12 @@ def edge_points(geoms, geom_R, geom_p, x, y, va, vb, t1, t2, name, far, tol, wor
     n = vector_sum(vector_sum(ZERO, math.cos(theta), n), math.sin(theta), t)
     if vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a)) < 0.0:
         return count
-    open_ends = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1)
     if has_faces(geoms, x):
         count, rests = flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count)
-        if rests or leans:
+        if rests:
             return count
+    if leans:
+        return count
     return crossing_points(geoms, geom_R, geom_p, x, (a, u), length, open_ends, n, name, far, tol, work, count)
 
 
@@ -298,17 +326,24 @@ def peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
         return count
     v = j * geoms.grid[y, 0] + i
     p = grid_point(geoms, geom_R, geom_p, y, v)
-    c = vector_sum(vector(geom_p, x), -1.0, p)
-    distance = length_of(c)
-    if distance > 0.0:
-        c = c[0] / distance, c[1] / distance, c[2] / distance
-        if distance - reach(geoms, geom_R, x, opposite(c)) > far:
-            return count
-    gap, n = point_gap(geoms, geom_R, geom_p, x, p)
-    n = opposite(n)
-    if gap > far or vector_dot(n, c) <= 0.0 or not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
+    gap, n = gap_above(geoms, geom_R, geom_p, x, p, far)
+    if gap > far or not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
         return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, v, 0, tol)
+
+
+@kernel
+def gap_above(geoms, geom_R, geom_p, x, p, far):
+    """Gap [m] between X and the point p of a peak, and its normal towards X.
+
+    Infinite where the gap is surely larger than ``far``, or the normal does not lead to the middle of X.
+    """
+    c, distance = unit_of(vector_sum(vector(geom_p, x), -1.0, p))
+    if distance > 0.0 and distance - reach(geoms, geom_R, x, opposite(c)) > far:
+        return math.inf, ZERO
+    gap, n = point_gap(geoms, geom_R, geom_p, x, p)
+    n = opposite(n)
+    return (gap if vector_dot(n, c) > 0.0 else math.inf), n
 
 
 @kernel

@@ -14,9 +14,19 @@ which row 2 has four rim points; without corners the whole plane.
 
 import math
 
-from mb_contact.core.collision.shapes import is_round, length_of, outline
+from mb_contact.core.arrays import copy
+from mb_contact.core.collision.shapes import is_round, outline
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    length_of,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 EVERYWHERE = (0, 0.0)  #: region of a plane
 MAX_POINTS = 32  #: candidates of one pair of shapes without many faces before the reduction; 17 at most occur
@@ -212,8 +222,7 @@ def clip_polygon(work, count, corners, tol):
         Number of corners left, in row 0.
     """
     outer = work.polygon[2]
-    for i in range(count):
-        work.edge[0, i] = work.name[0, i]
+    copy(count, work.name[0], work.edge[0])
     for r in range(corners):
         e = between(outer, r + 1 if r + 1 < corners else 0, outer, r)
         length = math.sqrt(e[0] * e[0] + e[1] * e[1])

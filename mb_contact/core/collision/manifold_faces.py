@@ -28,14 +28,12 @@ from mb_contact.core.collision.shapes import (
     farthest,
     into_body,
     is_round,
-    length_of,
-    opposite,
     outline,
     place,
     rim_point,
 )
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import length_of, opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_SPHERE
 
 LEVEL = 1e-9  #: by which the square of a radius may exceed 1

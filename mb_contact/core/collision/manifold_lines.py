@@ -4,9 +4,9 @@
 """Points of a pair that touches with an edge, a lateral line, a rim or a point: one or two."""
 
 from mb_contact.core.collision.manifold_normals import climb, has_known_curvature, is_curved, polish
-from mb_contact.core.collision.shapes import gap_along, length_of, opposite, support_line
+from mb_contact.core.collision.shapes import gap_along, support_line
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, put_vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import ZERO, length_of, opposite, put_vector, vector_dot, vector_product, vector_sum
 
 PARALLEL = 1e-3  #: sine of the angle between two lines below which they touch along a length
 PERPENDICULAR = 1e-6  #: sine of the angle between edges from which on they have a common perpendicular

@@ -26,12 +26,19 @@ from mb_contact.core.collision.shapes import (
     farthest,
     gap_along,
     is_round,
-    length_of,
-    opposite,
     rounding,
 )
 from mb_contact.core.jit import REAL, VECTOR, kernel, on_demand
-from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    length_of,
+    opposite,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 APART = -2  #: the shapes are more than the margin apart

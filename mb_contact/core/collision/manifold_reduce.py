@@ -9,6 +9,7 @@ corners that may touch in the step go before those that only span more.
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import between, vector, vector_dot, vector_product
 
@@ -113,8 +114,7 @@ def reduce_points(points, ids, count, normal, turn, depth_tie, way):
     kept = 0
     for i in range(count):
         if i == first or i == second or i == third or (i == fourth and adds):
-            for j in range(4):
-                points[kept, j] = points[i, j]
+            copy(4, points[i], points[kept])
             ids[kept] = ids[i]
             kept += 1
     return kept

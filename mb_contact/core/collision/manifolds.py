@@ -17,9 +17,9 @@ from mb_contact.core.collision.manifold_lines import line_manifold
 from mb_contact.core.collision.manifold_normals import APART, NO_FACE, ascend, reference, unit_or
 from mb_contact.core.collision.manifold_reduce import reduce_points
 from mb_contact.core.collision.mesh_pairs import mesh_manifold
-from mb_contact.core.collision.shapes import face_normal, gap_along, opposite
+from mb_contact.core.collision.shapes import face_normal, gap_along
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, opposite, put_vector, vector, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 PLANE_FACE = 1  #: the face of a plane, which is always Y: its axis z, at the positive side

@@ -30,21 +30,21 @@ from mb_contact.core.collision.shapes import (
     facing,
     gap_along,
     has_faces,
-    length_of,
-    opposite,
     reach,
 )
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.rotations import rotation_vector
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
+    length_of,
     matrix,
+    opposite,
     product,
     put_matrix,
     put_vector,
-    rotate,
-    rotate_back,
     transposed,
+    turned,
     vector,
     vector_dot,
     vector_product,
@@ -82,7 +82,7 @@ def set_motion(geoms, pair, start_R, start_p, end, motion):
         put_vector(motion.p, side, vector_sum(vector(start_p, g), -1.0, vector(motion.arm, side)))
         origin = vector_sum(vector(end.geom_p, g), -1.0, _arm(geoms, end.geom_R, g))
         put_vector(motion.way, side, vector_sum(origin, -1.0, vector(motion.p, side)))
-        put_vector(motion.turn, side, _rotation_vector(product(matrix(end.geom_R, g), transposed(matrix(start_R, g)))))
+        put_vector(motion.turn, side, rotation_vector(product(matrix(end.geom_R, g), transposed(matrix(start_R, g)))))
     motion.time[0], motion.before[0] = 0.0, -1.0
 
 
@@ -91,8 +91,7 @@ def _arm(geoms, geom_R, g):
     """From the origin of a shape's body to its centre, its axes those of ``geom_R`` [m]; of the world's zero."""
     if geoms.body[g] == WORLD:
         return ZERO
-    x, y, z = rotate_back(geoms.R, g, geoms.p[g, 0], geoms.p[g, 1], geoms.p[g, 2])
-    return rotate(geom_R, g, x, y, z)
+    return turned(matrix(geom_R, g), turned(transposed(matrix(geoms.R, g)), vector(geoms.p, g)))
 
 
 @kernel
@@ -101,17 +100,6 @@ def way_of_centre(motion, side, t):
     arm = vector(motion.arm, side)
     arm_then = turned_about(vector_sum(ZERO, t, vector(motion.turn, side)), arm)
     return vector_sum(vector_sum(arm_then, -1.0, arm), t, vector(motion.way, side))
-
-
-@kernel
-def _rotation_vector(r):
-    """theta of the rotation exp(theta) given by rows r, below half a turn [rad]."""
-    x, y, z = 0.5 * (r[7] - r[5]), 0.5 * (r[2] - r[6]), 0.5 * (r[3] - r[1])
-    sine = math.sqrt(x * x + y * y + z * z)
-    if sine == 0.0:
-        return ZERO
-    angle = math.atan2(sine, 0.5 * (r[0] + r[4] + r[8] - 1.0))
-    return x * angle / sine, y * angle / sine, z * angle / sine
 
 
 @kernel

@@ -12,7 +12,6 @@ from mb_contact.core.collision.mesh_points import (
     drop_false,
     reach_of_pair,
     reduce_mesh_points,
-    unit_of,
 )
 from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
 from mb_contact.core.collision.mesh_tree import (
@@ -30,9 +29,9 @@ from mb_contact.core.collision.mesh_tree import (
     put_relative,
     side_of,
 )
-from mb_contact.core.collision.shapes import into_body, opposite
+from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.spatial import ZERO, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import ZERO, opposite, unit_of, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y = range(3)  #: kinds of features, in identities

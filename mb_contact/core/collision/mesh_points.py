@@ -5,12 +5,12 @@
 
 import math
 
-from mb_contact.core.arrays import copy
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
 from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
 
 SAME = 2e-13  #: square of the difference up to which normals, which rounding leaves no units, are of one plane
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
@@ -26,8 +26,7 @@ def reduce_mesh_points(work, count, tol):
     """
     field, sorted_ = work.field, work.mesh
     points, normals, ids, group = field.points, field.normals, field.ids, field.group
-    for k in range(count):
-        group[k] = -1
+    fill(count, group, -1)
     kept = 0
     for k in range(count):
         if group[k] != -1:
@@ -39,32 +38,23 @@ def reduce_mesh_points(work, count, tol):
                 continue
             apart = vector_sum(vector(points, m), -1.0, vector(points, k))
             if abs(vector_dot(n, apart)) <= 4.0 * tol + abs(points[k, 3]) + abs(points[m, 3]):
-                for c in range(4):
-                    work.points[size, c] = points[m, c]
+                copy(4, points[m], work.points[size])
                 work.ids[size] = m
                 group[m] = k
                 size += 1
         size = reduce_points(work.points, work.ids, size, n, work.turn, tol, ALL)
-        if kept > 0 and _are_equal(n, vector(sorted_.normals, kept - 1)):
+        if kept > 0 and n == vector(sorted_.normals, kept - 1):
             n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
         for m in range(size):
-            for c in range(4):
-                sorted_.points[kept, c] = work.points[m, c]
+            copy(4, work.points[m], sorted_.points[kept])
             put_vector(sorted_.normals, kept, n)
             sorted_.ids[kept] = ids[work.ids[m]]
             kept += 1
     for k in range(kept):
-        for c in range(4):
-            points[k, c] = sorted_.points[k, c]
+        copy(4, sorted_.points[k], points[k])
         put_vector(normals, k, vector(sorted_.normals, k))
     copy(kept, sorted_.ids, ids)
     return kept
-
-
-@kernel
-def _are_equal(a, b):
-    """Whether two vectors have the same digits."""
-    return a[0] == b[0] and a[1] == b[1] and a[2] == b[2]
 
 
 @kernel
@@ -139,8 +129,7 @@ def _move(field, k, to):
     """Point k of the list to an earlier place."""
     if k == to:
         return
-    for c in range(6):
-        field.points[to, c] = field.points[k, c]
+    copy(6, field.points[k], field.points[to])
     put_vector(field.normals, to, vector(field.normals, k))
     field.ids[to] = field.ids[k]
 
@@ -151,10 +140,3 @@ def reach_of_pair(geoms, travel, x, y, reach):
     way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
     far = 2.0 * (math.sqrt(vector_dot(way, way)) + travel[x, 3] + travel[y, 3])
     return max(min(far, reach), TOUCHES * geoms.unit[0])
-
-
-@kernel
-def unit_of(d):
-    """(d over its length, its length); zero where that is zero."""
-    length = math.sqrt(vector_dot(d, d))
-    return (vector_sum(ZERO, 1.0 / length, d) if length > 0.0 else ZERO), length

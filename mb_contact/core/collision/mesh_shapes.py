@@ -13,19 +13,19 @@ import math
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.collision.height_grid import add_field_point
 from mb_contact.core.collision.height_ridges import (
     OF_PEAK,
-    crossing_points,
-    flush_points,
+    gap_above,
     gap_from,
-    ridge_angle,
+    points_of_ridge,
     slack_of,
 )
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
-from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points, unit_of
+from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points
 from mb_contact.core.collision.mesh_tree import (
     TOUCHES,
     corner_of,
@@ -39,10 +39,9 @@ from mb_contact.core.collision.mesh_tree import (
     put_relative,
     side_of,
 )
-from mb_contact.core.collision.point_distance import point_gap
-from mb_contact.core.collision.shapes import body_axis, has_faces, into_body, opposite, reach
+from mb_contact.core.collision.shapes import body_axis, into_body, reach
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import between, opposite, unit_of, vector, vector_dot, vector_sum
 
 OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
 BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
@@ -159,25 +158,13 @@ def ridge_points(geoms, geom_R, geom_p, x, y, ridge, far, tol, work, count):
         return count
     t = opposite(side_of(geoms, geom_R, y, ridge, 2))
     angle = abs(math.atan2(vector_dot(m, t), vector_dot(m, n)))
-    slack = slack_of(geoms, x)
+    ends, slack = (mesh.goes_on[ridge] & 1 != 0, mesh.goes_on[ridge] & 2 != 0), slack_of(geoms, x)
     parts = 2 if angle > WIDE else 1
     for part in range(parts):
         low = -slack if part == 0 else 0.5 * angle
         high = angle + slack if part == parts - 1 else 0.5 * angle
-        found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, low, high)
-        if not found:
-            continue
-        leans = theta < 0.0 or theta > angle
-        theta = min(angle, max(0.0, theta))
-        d = vector_sum(vector_sum(ZERO, math.cos(theta), n), math.sin(theta), t)
-        if vector_dot(d, vector_sum(vector(geom_p, x), -1.0, a)) < 0.0:
-            continue
-        ends = mesh.goes_on[ridge] & 1 != 0, mesh.goes_on[ridge] & 2 != 0
-        rests = False
-        if has_faces(geoms, x):
-            count, rests = flush_points(geoms, geom_R, geom_p, x, a, b, ends, d, ridge, far, tol, work, count)
-        if not (rests or leans):
-            count = crossing_points(geoms, geom_R, geom_p, x, (a, u), length, ends, d, ridge, far, tol, work, count)
+        sides, edge = (n, t, angle, low, high), (a, b, u, length)
+        count = points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, ends, ridge, far, tol, work, count)
     return count
 
 
@@ -185,15 +172,8 @@ def ridge_points(geoms, geom_R, geom_p, x, y, ridge, far, tol, work, count):
 def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
     """The point of X and a peak, if no neighbour rises above it along their normal."""
     p = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.peak[peak])
-    c, distance = unit_of(vector_sum(vector(geom_p, x), -1.0, p))
-    if distance > 0.0 and distance - reach(geoms, geom_R, x, opposite(c)) > far:
-        return count
-    gap, n = point_gap(geoms, geom_R, geom_p, x, p)
-    n = opposite(n)
-    if (
-        gap > far or vector_dot(n, c) <= 0.0
-        or not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x))
-    ):  # fmt: skip
+    gap, n = gap_above(geoms, geom_R, geom_p, x, p, far)
+    if gap > far or not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x)):
         return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, peak, 0, tol)
 
@@ -277,14 +257,12 @@ def lowest_points(work, count, tol):
     while count > 4:
         size = min(count, work.points.shape[0])
         for k in range(size):
-            for c in range(4):
-                work.points[k, c] = field.points[count - size + k, c]
+            copy(4, field.points[count - size + k], work.points[k])
             work.ids[k] = field.ids[count - size + k]
         size = reduce_points(work.points, work.ids, size, vector(field.normals, 0), work.turn, tol, ALL)
         count -= min(count, work.points.shape[0])
         for k in range(size):
-            for c in range(4):
-                field.points[count + k, c] = work.points[k, c]
+            copy(4, work.points[k], field.points[count + k])
             field.ids[count + k] = work.ids[k]
         count += size
     return count

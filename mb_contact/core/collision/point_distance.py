@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from mb_contact.core.collision.shapes import into_body, is_round, length_of, out_of_body, rounding
+from mb_contact.core.collision.shapes import into_body, is_round, out_of_body, rounding
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, length_of, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 NEWTON = 60  #: most iterations on an ellipsoid

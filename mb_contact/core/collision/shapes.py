@@ -15,7 +15,9 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
+    length_of,
     matrix,
+    opposite,
     put_vector,
     transposed,
     turned,
@@ -71,18 +73,6 @@ def place(geom_R, geom_p, g, a):
 def body_axis(geom_R, g, k):
     """World direction of axis k of geometry g."""
     return geom_R[g, 0, k], geom_R[g, 1, k], geom_R[g, 2, k]
-
-
-@kernel
-def length_of(a):
-    """Length of a vector."""
-    return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
-
-
-@kernel
-def opposite(a):
-    """-a."""
-    return -a[0], -a[1], -a[2]
 
 
 @kernel

@@ -58,7 +58,7 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
         point = vector(contacts.point, i)
         slip = vector_sum(point_velocity(V, kin.p, a, point), -1.0, point_velocity(V, kin.p, b, point))
         t, size = tangential(slip, n)
-        j = _find_onwards(memory, pair, contacts.feature[i], j + 1)
+        j = find_contact(memory, pair, contacts.feature[i], j + 1)
         frames.known[i] = j
         frames.aligned[i] = 1 if size > slip_speed else 0
         if frames.aligned[i] == 0:
@@ -66,7 +66,7 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
             if j >= 0 and slip_speed < np.inf:
                 t, size = tangential(vector(memory.tangent, j), n)
             if size < 1e-6:  # there is none, or the carried tangent has become the normal
-                t, size = tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+                t, size = some_tangent(n)
         set_tangents(frames, i, n, t, size)
 
 
@@ -83,6 +83,12 @@ def tangential(a, n):
     """Part of the vector a across the unit normal n, and its length."""
     t = vector_sum(a, -vector_dot(a, n), n)
     return t, np.sqrt(vector_dot(t, t))
+
+
+@sweep
+def some_tangent(n):
+    """Part of the world's x axis, or of y where n is near x, across the unit normal n, and its length."""
+    return tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
 
 
 @kernel
@@ -112,20 +118,16 @@ def copy_contact(source, i, target, j):
 
 
 @kernel
-def find_previous(count, pairs, features, pair, feature):
-    for j in range(count):
-        if pairs[j] == pair and features[j] == feature:
-            return j
-    return -1
+def find_contact(table, pair, feature, first):
+    """Place in a table of contacts, or in a memory of them, of those features of a pair; -1 where it has none.
 
-
-@kernel
-def _find_onwards(memory, pair, feature, first):
-    """As ``find_previous`` of the memory, from ``first`` on and then from the start: most contacts stand there."""
-    count = memory.count[0]
+    It is looked for from ``first`` on, up to the number of contacts, and then from the start: tables that follow each
+    other have most contacts in one order.
+    """
+    count = table.count[0]
     for k in range(count):
         j = first + k if first + k < count else first + k - count
-        if memory.pair[j] == pair and memory.feature[j] == feature:
+        if table.pair[j] == pair and table.feature[j] == feature:
             return j
     return -1
 

@@ -16,32 +16,28 @@ physics, jumps from step to step, and lies orders of magnitude farther from the 
 """
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import ZERO, add_vector, between, vector, vector_dot, vector_product, vector_sum
 
 SAME_GAP = 1e-10  #: changes of a gap that do not count [m]
 
 
 @kernel
-def _last_of_face(contacts, i):
+def last_of_face(contacts, i):
     """One past the last contact of the same pair with the same normal as contact i."""
-    j = i + 1
-    normal = contacts.normal
-    while (
-        j < contacts.count[0]
-        and contacts.pair[j] == contacts.pair[i]
-        and normal[j, 0] == normal[i, 0]
-        and normal[j, 1] == normal[i, 1]
-        and normal[j, 2] == normal[i, 2]
-    ):
+    j, pair, n = i + 1, contacts.pair[i], vector(contacts.normal, i)
+    while j < contacts.count[0] and contacts.pair[j] == pair and vector(contacts.normal, j) == n:
         j += 1
     return j
 
 
 @kernel
-def _height(contacts, i):
-    """Of contact i along its normal [m]."""
-    p = contacts.point
-    n = contacts.normal
-    return p[i, 0] * n[i, 0] + p[i, 1] * n[i, 1] + p[i, 2] * n[i, 2]
+def deepest_of(contacts, i, end):
+    """The first of the deepest contacts from i on before ``end``."""
+    deepest = i
+    for j in range(i + 1, end):
+        if contacts.gap[j] < contacts.gap[deepest]:
+            deepest = j
+    return deepest
 
 
 @kernel
@@ -52,17 +48,14 @@ def level_points(contacts):
     """
     i = 0
     while i < contacts.count[0]:
-        end = _last_of_face(contacts, i)
-        deepest = i
-        for j in range(i + 1, end):
-            if contacts.gap[j] < contacts.gap[deepest]:
-                deepest = j
-        height = _height(contacts, deepest)
+        end = last_of_face(contacts, i)
+        deepest = deepest_of(contacts, i, end)
+        n = vector(contacts.normal, i)
+        height = vector_dot(vector(contacts.point, deepest), n)
         for j in range(i, end):
             if j != deepest:
-                move = height - _height(contacts, j)
-                for k in range(3):
-                    contacts.point[j, k] += move * contacts.normal[j, k]
+                move = height - vector_dot(vector(contacts.point, j), n)
+                add_vector(contacts.point, j, vector_sum(ZERO, move, n))
         i = end
 
 
@@ -80,7 +73,7 @@ def level_offsets(contacts, time, slower, face_gap, offset):
     """
     i = 0
     while i < contacts.count[0]:
-        end = _last_of_face(contacts, i)
+        end = last_of_face(contacts, i)
         if end == i + 4:
             level = _levelness(contacts, i, face_gap)
             for j in range(i, end):
@@ -114,11 +107,4 @@ def _levelness(contacts, i, face_gap):
 def _area(contacts, i, j, k):
     """Twice the signed area of the triangle of three points, seen along the normal [m^2]."""
     p = contacts.point
-    n = contacts.normal
-    a0 = p[j, 0] - p[i, 0]
-    a1 = p[j, 1] - p[i, 1]
-    a2 = p[j, 2] - p[i, 2]
-    b0 = p[k, 0] - p[i, 0]
-    b1 = p[k, 1] - p[i, 1]
-    b2 = p[k, 2] - p[i, 2]
-    return n[i, 0] * (a1 * b2 - a2 * b1) + n[i, 1] * (a2 * b0 - a0 * b2) + n[i, 2] * (a0 * b1 - a1 * b0)
+    return vector_dot(vector(contacts.normal, i), vector_product(between(p, j, p, i), between(p, k, p, i)))

@@ -22,8 +22,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, HINGES
 from mb_contact.core.constraints.limit import limit_reach
 from mb_contact.core.constraints.rows import begin_row, gap_velocity
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
-from mb_contact.core.tree.closures import angular_pair
-from mb_contact.core.tree.frames import node_row
+from mb_contact.core.tree.frames import angular_row, node_rows
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -106,12 +105,11 @@ def _pose(hinges, i, kin, dt, rows, row):
     begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
     if hinges.slides[i] == 0:
-        angular_pair(row, z, rows)
+        angular_row(rows, row, z)
         return
     at = vector(kin.p, a)
-    node_row(kin.p, a, at, z, rows.on_a, row)
+    node_rows(kin.p, a, at, b, at, z, rows, row)
     if b >= 0:
-        node_row(kin.p, b, at, vector_sum(ZERO, -1.0, z), rows.on_b, row)
         w = spin(kin.V, b)
         rows.offset[row] = -dt * vector_dot(z, vector_product(w, vector_product(w, _arm(hinges, i, kin))))
 

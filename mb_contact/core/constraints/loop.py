@@ -14,20 +14,20 @@ import numpy as np
 
 from mb_contact.core.constraints.rows import begin_row, row_dot
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.closures import angular_pair, closure_geometry, place_frames
+from mb_contact.core.tree.closures import closure_geometry, place_frames
+from mb_contact.core.tree.frames import angular_row
 from mb_contact.core.tree.spatial import (
     ZERO,
+    add_spatial,
     between,
     body_point,
     body_vector,
     matrix,
-    put_spatial,
-    spatial,
-    spatial_sum,
+    opposite,
     vector,
     vector_dot,
-    vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_SCREW, CLOSURE_WELD
 
@@ -70,23 +70,15 @@ def thread_row(closures, i, kin, rows, row):
     b = closures.body_b[i]
     R = matrix(closures.R_b, i)
     z = body_vector(kin.R, b, (R[2], R[5], R[8]))
-    angular_pair(row, z, rows)
+    angular_row(rows, row, z)
     begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
     if closures.climb[i] != 0.0:
-        x = body_point(kin.R, kin.p, a, vector(closures.p_a, i))
+        x, climb = body_point(kin.R, kin.p, a, vector(closures.p_a, i)), vector_sum(ZERO, closures.climb[i], z)
         if a >= 0:
-            _add_force(kin.p, a, x, closures.climb[i], z, rows.on_a, row)
+            add_spatial(rows.on_a, row, wrench_at(vector_sum(x, -1.0, vector(kin.p, a)), climb))
         if b >= 0:
-            _add_force(kin.p, b, x, -closures.climb[i], z, rows.on_b, row)
-
-
-@kernel
-def _add_force(origin, k, x, size, d, on, row):
-    """A force of a size along d at x, of body k, beside what stands in the row."""
-    f = vector_sum(ZERO, size, d)
-    moment = vector_product(vector_sum(x, -1.0, vector(origin, k)), f)
-    put_spatial(on, row, spatial_sum(spatial(on, row), 1.0, moment + f))
+            add_spatial(rows.on_b, row, wrench_at(vector_sum(x, -1.0, vector(kin.p, b)), opposite(climb)))
 
 
 @kernel

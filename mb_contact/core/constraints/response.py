@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.compile.handles import handle
-from mb_contact.core.arrays import fill
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import COUNT, PARTNERS, BilateralWork, bilateral_rows, make_bilateral_work
 from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
@@ -78,10 +78,8 @@ def constraint_response(c, q):
         impulse_response(c.tree, c.kin, c.art, c.impulse, c.joint_impulse, c.dv)
         row_velocities(c.rows, n_rows, c.art.alpha, c.u)
         combine_velocities(c.u, c.bil)
-        for j in range(count):
-            c.compliance[i, j] = c.u[j]
-        for j in range(c.dv.shape[0]):
-            c.response[i, j] = c.dv[j]
+        copy(count, c.u, c.compliance[i])
+        copy(c.dv.shape[0], c.dv, c.response[i])
         c.bias[i] = c.rows.offset[i]
 
 

@@ -11,7 +11,7 @@ omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k
 """
 
 from mb_contact.core.jit import kernel, part, sweep
-from mb_contact.core.tree.frames import node_row
+from mb_contact.core.tree.frames import node_rows
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -22,7 +22,6 @@ from mb_contact.core.tree.spatial import (
     spatial_sum,
     vector,
     vector_dot,
-    vector_sum,
 )
 from mb_contact.core.workspace import EQUALITY
 
@@ -60,19 +59,7 @@ def two_sides(origin, a, b, point, direction, i, rows, row):
     """Row ``row`` along ``direction[i]`` at ``point[i]``: + on body a, - on body b."""
     begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
-    x = vector(point, i)
-    d = vector(direction, i)
-    if a >= 0:
-        node_row(origin, a, x, d, rows.on_a, row)
-    if b >= 0:
-        node_row(origin, b, x, vector_sum(ZERO, -1.0, d), rows.on_b, row)
-
-
-@kernel
-def angular_row(rows, row, d):
-    """The row d . (omega_a - omega_b) of the bodies of the row."""
-    put_spatial(rows.on_a, row, d + ZERO if rows.body_a[row] >= 0 else STILL)
-    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO) if rows.body_b[row] >= 0 else STILL)
+    node_rows(origin, a, vector(point, i), b, vector(point, i), vector(direction, i), rows, row)
 
 
 @sweep

@@ -24,10 +24,11 @@ from mb_contact.core.constraints.loop import DRIFT_SPEED
 from mb_contact.core.constraints.rows import begin_row, gap_velocity, joint_row, rate_axis, row_dot
 from mb_contact.core.constraints.tendon_path import lay_tendons
 from mb_contact.core.jit import INTEGER, NOTHING, REAL, kernel, on_demand
-from mb_contact.core.tree.frames import node_row
+from mb_contact.core.tree.frames import node_rows
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
+    add_spatial,
     gathered,
     point_bias,
     point_velocity,
@@ -36,8 +37,8 @@ from mb_contact.core.tree.spatial import (
     spatial_sum,
     vector,
     vector_dot,
-    vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.core.workspace import BOX, DAMPING, EQUALITY, LIMITS, LOOPS, NO_BLOCK, UNILATERAL, WRENCHES
 from mb_contact.types import (
@@ -109,10 +110,7 @@ def _part_row(tendons, s, sign, tree, kin, alpha, rows, row):
     x, y, d = vector(tendons.at_a, s), vector(tendons.at_b, s), vector(tendons.direction, s)
     begin_row(rows, row, a, b)
     rows.offset[row] = 0.0
-    if a >= 0:
-        node_row(kin.p, a, x, vector_sum(ZERO, weight, d), rows.on_a, row)
-    if b >= 0:
-        node_row(kin.p, b, y, vector_sum(ZERO, -weight, d), rows.on_b, row)
+    node_rows(kin.p, a, x, b, y, vector_sum(ZERO, weight, d), rows, row)
     u = vector_sum(point_velocity(kin.V, kin.p, a, x), -1.0, point_velocity(kin.V, kin.p, b, y))
     bias = vector_sum(point_bias(kin.V, kin.p, a, x), -1.0, point_bias(kin.V, kin.p, b, y))
     across = max(vector_dot(u, u) - vector_dot(d, u) ** 2, 0.0)
@@ -237,7 +235,7 @@ def _pull_part(tendons, s, force, tree, kin, external):
     if tendons.joint[s] >= 0:
         k = tendons.joint[s]
         m, h = tree.parent[k], spatial_sum(STILL, force, rate_axis(kin, tree.v_start[k]))
-        put_spatial(external, k, spatial_sum(spatial(external, k), 1.0, h))
+        add_spatial(external, k, h)
         if m >= 0:
             put_spatial(external, m, spatial_sum(spatial(external, m), -1.0, gathered(h, vector(kin.l, k))))
         return
@@ -247,8 +245,7 @@ def _pull_part(tendons, s, force, tree, kin, external):
         if k >= 0:
             x = vector(tendons.at_a, s) if side == 0 else vector(tendons.at_b, s)
             f = vector_sum(ZERO, force if side == 0 else -force, vector(tendons.direction, s))
-            moment = vector_product(vector_sum(x, -1.0, vector(kin.p, k)), f)
-            put_spatial(external, k, spatial_sum(spatial(external, k), 1.0, moment + f))
+            add_spatial(external, k, wrench_at(vector_sum(x, -1.0, vector(kin.p, k)), f))
 
 
 @on_demand(NOTHING)

@@ -7,8 +7,9 @@ A contact whose pair of surfaces has such coefficients gets the relative angular
 the two tangents.
 """
 
-from mb_contact.core.constraints.rows import angular_row, begin_row
+from mb_contact.core.constraints.rows import begin_row
 from mb_contact.core.jit import kernel, part
+from mb_contact.core.tree.frames import angular_row
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import NO_BLOCK
 

@@ -10,12 +10,14 @@ With z = y_v + dt E_l* y_q of the adjoint y of the state behind the step, and th
 are the products with the derivatives by all names.  A record is one vector: what does not depend on y.
 """
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, turned_entry
-from mb_contact.core.gradients.step import linearise, turn_factors
+from mb_contact.core.gradients.step import linearise
 from mb_contact.core.gradients.workspace import BY_Q, BY_V, HELD, KINKS as FOUND, PATH, SOFT
 from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.spatial import vector_product, vector_sum
+from mb_contact.core.tree.rotations import left_jacobian, turn_factors
+from mb_contact.core.tree.spatial import vector_dot, vector_product, vector_sum
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
 
 HELD_ROWS, SOFT_ROWS, KINKS, LENGTH, HEADER = range(5)  #: of a record, which has so many numbers before the others
@@ -64,8 +66,7 @@ def pull_step(g, a, record, y, T, out):
     N, width, held = g.S.shape[0], out.shape[0], int(record[HELD_ROWS])
     _, M, right, rows = _places(N, width)
     _follow_back(g, a, y, 0, N)
-    for c in range(width):
-        out[c] = 0.0
+    fill(width, out, 0.0)
     _coordinates_back(g, record, y, out)
     s, before = g.rate, g.d.before
     for i in range(N):
@@ -134,12 +135,11 @@ def _coordinates_back(g, record, y, out):
         if turns:
             at = HEADER + start
             w = -dt * record[at], -dt * record[at + 1], -dt * record[at + 2]  # the transposed of w~
-            c, s, square = turn_factors(w)
-            x = y[start], y[start + 1], y[start + 2]
+            square, x = vector_dot(w, w), (y[start], y[start + 1], y[start + 2])
+            c, s, _, _ = turn_factors(square)
             once = vector_product(w, x)
-            twice = vector_product(w, once)
-            by_v = vector_sum(vector_sum(x, c, once), s, twice)
-            by_q = vector_sum(vector_sum(x, 1.0 - s * square, once), c, twice)
+            by_v = left_jacobian(c, s, w, x)
+            by_q = vector_sum(vector_sum(x, 1.0 - s * square, once), c, vector_product(w, once))
             for i in range(3):
                 y[N + start + i] += dt * by_v[i]
                 if wanted:

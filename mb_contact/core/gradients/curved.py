@@ -5,28 +5,25 @@
 
 import numpy as np
 
-from mb_contact.core.collision.shapes import COS_CAP
+from mb_contact.core.collision.shapes import COS_CAP, ellipsoid_point
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_point,
     body_vector,
     matrix,
+    opposite,
     product,
     put_vector,
     transposed,
     turned,
+    unit_vector,
     vector,
     vector_dot,
     vector_product,
     vector_sum,
 )
 from mb_contact.types import SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
-
-
-@sweep
-def opposite(a):
-    return -a[0], -a[1], -a[2]
 
 
 @sweep
@@ -57,7 +54,7 @@ def bend(g, geoms, at, n, y, row):
         s = q[0] * m[0], q[1] * m[1], q[2] * m[2]
         h, Qn = np.sqrt(vector_dot(m, s)), turned(A, s)
         for c in range(3):
-            e = turned(transposed(A), (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0))
+            e = turned(transposed(A), unit_vector(c))
             Qe = turned(A, (q[0] * e[0], q[1] * e[1], q[2] * e[2]))
             put_vector(out, row + c, vector_sum(vector_sum(ZERO, 1.0 / h, Qe), -Qn[c] / h**3, Qn))
     elif is_round(kind):
@@ -77,8 +74,7 @@ def ellipsoid_reach(g, geoms, at, k, n):
     own = matrix(geoms.R, at)
     A = product(matrix(g.d.kin.R, k), own) if k >= 0 else own
     m = turned(transposed(A), n)
-    s = geoms.size[at, 0] ** 2 * m[0], geoms.size[at, 1] ** 2 * m[1], geoms.size[at, 2] ** 2 * m[2]
-    return vector_sum(ZERO, 1.0 / np.sqrt(vector_dot(m, s)), turned(A, s))
+    return turned(A, ellipsoid_point(vector(geoms.size, at), m))
 
 
 @kernel

@@ -15,6 +15,7 @@ EDGES: points on the cores of A and B, their Hessians, and the edges e_a, e_b on
 
 import numpy as np
 
+from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.gradients.curved import (
     bend,
     distance_beside,
@@ -22,7 +23,6 @@ from mb_contact.core.gradients.curved import (
     face_line,
     is_round,
     line_end,
-    opposite,
 )
 from mb_contact.core.gradients.workspace import BESIDE, FINE, NOT_OVER_FACE
 from mb_contact.core.jit import kernel, sweep
@@ -31,9 +31,11 @@ from mb_contact.core.tree.spatial import (
     body_point,
     body_vector,
     matrix,
+    opposite,
     put_vector,
     transposed,
     turned,
+    unit_of,
     vector,
     vector_dot,
     vector_product,
@@ -69,12 +71,6 @@ def into_vector(R, k, a):
 def into_point(R, p, k, a):
     """Place in the frame of body k of the point a of the world."""
     return turned(transposed(matrix(R, k)), vector_sum(a, -1.0, vector(p, k))) if k >= 0 else a
-
-
-@sweep
-def _unit_of(a):
-    size = np.sqrt(vector_dot(a, a))
-    return a[0] / size, a[1] / size, a[2] / size
 
 
 @sweep
@@ -183,7 +179,7 @@ def _reference(g, geoms, a, b, on_a, on_b):
     area_a, area_b = g.cores.area[on_a], g.cores.area[on_b]
     if abs(area_a - area_b) > 1e-9 * (area_a + area_b):
         return 0 if area_a > area_b else 1
-    x = 1 if _comes_later(geoms, a, b) else 0
+    x = 1 if y_comes_first(geoms.kind, geoms.size, a, b) else 0
     R, p = g.d.kin.R, g.d.kin.p
     at_x = body_point(R, p, geoms.body[b if x == 1 else a], vector(geoms.p, b if x == 1 else a))
     at_y = body_point(R, p, geoms.body[a if x == 1 else b], vector(geoms.p, a if x == 1 else b))
@@ -191,17 +187,6 @@ def _reference(g, geoms, a, b, on_a, on_b):
         if abs(at_x[i] - at_y[i]) > LEVEL:
             return x if at_x[i] < at_y[i] else 1 - x
     return x
-
-
-@kernel
-def _comes_later(geoms, a, b):
-    """Whether the shape of a comes behind that of b, by its kind and its size."""
-    if geoms.kind[a] != geoms.kind[b]:
-        return geoms.kind[a] > geoms.kind[b]
-    for i in range(3):
-        if geoms.size[a, i] != geoms.size[b, i]:
-            return geoms.size[a, i] > geoms.size[b, i]
-    return False
 
 
 @kernel
@@ -358,7 +343,7 @@ def _edge(g, geoms, at, point, edge, row, n):
         near = COARSE * cores.scale[at]
         if distance(place, start) < near or distance(place, end) < near:
             return 0
-        return 1 if distance_beside(place, start, _unit_of(e)) < near else -1
+        return 1 if distance_beside(place, start, unit_of(e)[0]) < near else -1
     for i in range(cores.first_point[at], cores.first_point[at + 1]):
         if distance(vector(cores.point, i), y) < near:
             return 0

@@ -17,9 +17,9 @@ H is the Hessian of the support function of a curved surface, by which its point
 dy = X(y) + H (w x m - dm).
 """
 
-import numpy as np
-
-from mb_contact.core.gradients.curved import opposite
+from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.contact import some_tangent
+from mb_contact.core.constraints.flat_manifolds import deepest_of, last_of_face
 from mb_contact.core.gradients.features import (
     ACROSS,
     BEND_A,
@@ -47,27 +47,18 @@ from mb_contact.core.gradients.features import (
 from mb_contact.core.gradients.motion import velocity_at
 from mb_contact.core.gradients.workspace import COINCIDENT, FINE, PARALLEL
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.spatial import STILL, ZERO, vector, vector_dot, vector_product, vector_sum
-
-
-@sweep
-def _times(t, a):
-    return vector_sum(ZERO, t, a)
-
-
-@sweep
-def _across(a, n):
-    """a without its part along n."""
-    return vector_sum(a, -vector_dot(a, n), n)
-
-
-@sweep
-def _unit(i):
-    """Twist of one along coordinate i."""
-    return (
-        1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0,
-        1.0 if i == 3 else 0.0, 1.0 if i == 4 else 0.0, 1.0 if i == 5 else 0.0,
-    )  # fmt: skip
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    between,
+    opposite,
+    unit_of,
+    unit_twist,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 
 @kernel
@@ -103,7 +94,7 @@ def _rates(g, side, c):
     if g.meeting.kind[KIND] == EDGES:
         return _edge_rates(g.meeting, 6 * side + c)
     owner = g.meeting.kind[OWNER]
-    V_o, V = (_unit(c), STILL) if side == owner else (STILL, _unit(c))
+    V_o, V = (unit_twist(c), STILL) if side == owner else (STILL, unit_twist(c))
     n, x, gap = _face_rates(g.meeting, V_o, V)
     return (n if owner == 1 else opposite(n)), x, gap
 
@@ -142,12 +133,10 @@ def _solve_edges(at, scale):
     which ends in the columns behind the fourth of ``system``; X is the velocity of the point of the core.
     """
     n, T = vector(at.vector, NORMAL), at.system
-    t1 = _across((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
-    t1 = _times(1.0 / np.sqrt(vector_dot(t1, t1)), t1)
+    t1 = unit_of(some_tangent(n)[0])[0]
     L = at.number[GAP] + at.number[ROUND_A] + at.number[ROUND_B]
     for r in range(4):
-        for c in range(16):
-            T[r, c] = 0.0
+        fill(16, T[r], 0.0)
     for i in range(2):
         t = t1 if i == 0 else vector_product(n, t1)
         for j in range(2):
@@ -160,7 +149,7 @@ def _solve_edges(at, scale):
             T[i, 2 + side] = -sign * vector_dot(t, e)
             T[2 + side, i] = vector_dot(t, e)
             for c in range(6):
-                V = _unit(c)
+                V = unit_twist(c)
                 turn = vector_product(V[:3], n)
                 moved = velocity_at(V, vector(at.vector, ON_A if side == 0 else ON_B))
                 T[i, 4 + 6 * side + c] = vector_dot(t, vector_sum(_bent(at, row, turn), sign, moved))
@@ -178,7 +167,7 @@ def _edge_along(at, side, row):
     if (at.kind[LINE] >> side) & 1 == 0:
         return ZERO
     e = vector(at.vector, row)
-    return _times(1.0 / np.sqrt(vector_dot(e, e)), e)
+    return unit_of(e)[0]
 
 
 @kernel
@@ -208,10 +197,9 @@ def _eliminate_edges(T, least):
 def _edge_rates(at, column):
     """Rates of a contact of points, edges and curved surfaces for a unit of one of both twists' components."""
     n, T = vector(at.vector, NORMAL), at.system
-    t1 = _across((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
-    t1 = _times(1.0 / np.sqrt(vector_dot(t1, t1)), t1)
-    dn = vector_sum(_times(T[0, 4 + column], t1), T[1, 4 + column], vector_product(n, t1))
-    V = _unit(column % 6)
+    t1 = unit_of(some_tangent(n)[0])[0]
+    dn = vector_sum(vector_sum(ZERO, T[0, 4 + column], t1), T[1, 4 + column], vector_product(n, t1))
+    V = unit_twist(column % 6)
     on_b = column >= 6
     moved = velocity_at(V, vector(at.vector, ON_B if on_b else ON_A))
     rise = -vector_dot(n, moved) if on_b else vector_dot(n, moved)
@@ -223,43 +211,24 @@ def _edge_rates(at, column):
 
 
 @kernel
-def level_contacts(g, a, low):
+def level_contacts(g, a):
     """Points of one face stand at the height of its deepest (``flat_manifolds.py``), and their derivatives too.
 
-    x := x + s n, s = h_low - h; both heights are the same behind it.  ``low`` (c,) is scratch.
+    x := x + s n, s = h_low - h; both heights are the same behind it.
     """
-    contacts = a.contacts
-    count = contacts.count[0]
-    for i in range(count):
-        low[i] = _deepest(contacts, i, count)
-    for i in range(count):
-        k = low[i]
-        if k == i:
-            continue
-        n = vector(contacts.normal, i)
-        s = 0.5 * g.above[i] * (contacts.gap[k] - contacts.gap[i])
-        away = vector_sum(vector(contacts.point, k), -1.0, vector(contacts.point, i))
-        for c in range(12):
-            rise = 0.0
-            for j in range(3):
-                rise += n[j] * (g.place[k, 3 + j, c] - g.place[i, 3 + j, c]) + away[j] * g.place[i, j, c]
-            for j in range(3):
-                g.place[i, 3 + j, c] += n[j] * rise + s * g.place[i, j, c]
-
-
-@kernel
-def _deepest(contacts, i, count):
-    """The first of the deepest contacts of the face of contact i; those of a pair stand side by side."""
-    first = i
-    while first > 0 and contacts.pair[first - 1] == contacts.pair[i]:
-        first -= 1
-    low = i
-    for j in range(first, count):
-        if contacts.pair[j] != contacts.pair[i]:
-            break
-        same = True
-        for c in range(3):
-            same = same and contacts.normal[j, c] == contacts.normal[i, c]
-        if same and (contacts.gap[j] < contacts.gap[low] or (contacts.gap[j] == contacts.gap[low] and j < low)):
-            low = j
-    return low
+    contacts, first = a.contacts, 0
+    while first < contacts.count[0]:
+        end, n = last_of_face(contacts, first), vector(contacts.normal, first)
+        low = deepest_of(contacts, first, end)
+        for i in range(first, end):
+            if i == low:
+                continue
+            s = 0.5 * g.above[i] * (contacts.gap[low] - contacts.gap[i])
+            away = between(contacts.point, low, contacts.point, i)
+            for c in range(12):
+                rise = 0.0
+                for j in range(3):
+                    rise += n[j] * (g.place[low, 3 + j, c] - g.place[i, 3 + j, c]) + away[j] * g.place[i, j, c]
+                for j in range(3):
+                    g.place[i, 3 + j, c] += n[j] * rise + s * g.place[i, j, c]
+        first = end

@@ -13,7 +13,7 @@ W_i the twist of what i carries: dG/dt v is made of a(x) and of products of velo
 
 import numpy as np
 
-from mb_contact.core.gradients.motion import begin_bodies, velocity_at, wrench_at
+from mb_contact.core.gradients.motion import begin_bodies, velocity_at
 from mb_contact.core.gradients.workspace import FINE, LOOP, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
 from mb_contact.core.jit import kernel, sweep
@@ -30,10 +30,12 @@ from mb_contact.core.tree.spatial import (
     spatial_sum,
     transposed,
     turned,
+    unit_vector,
     vector,
     vector_dot,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOSURE_WELD
 
@@ -41,11 +43,6 @@ from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOS
 @sweep
 def _minus(a, b):
     return vector_sum(a, -1.0, b)
-
-
-@sweep
-def _axis(c):
-    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
 
 
 @kernel
@@ -109,8 +106,7 @@ def _turned_bias(g, i, v, side, tip):
 
 @sweep
 def _put(out, side, part, j, x):
-    for c in range(6):
-        out[side, part, j, c] = x[c]
+    put_spatial(out[side, part], j, x)
 
 
 @sweep
@@ -165,9 +161,9 @@ def _closure(g, a, v, dt, i, row):
     for r in range(row, row + angles + points):
         g.tip_a[r], g.tip_b[r] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
         if r < row + angles:
-            d = _axis(r - row) if kind == CLOSURE_WELD else _column(R_b, r - row)
+            d = unit_vector(r - row) if kind == CLOSURE_WELD else _column(R_b, r - row)
         else:
-            d = vector_sum(ZERO, 1.0 / length, apart) if kind == CLOSURE_DISTANCE else _axis(r - row - angles)
+            d = vector_sum(ZERO, 1.0 / length, apart) if kind == CLOSURE_DISTANCE else unit_vector(r - row - angles)
         for e in range(g.count[PATH]):
             if r < row + angles:
                 _angular(g, a, e, r, d, kind, R_a, R_b, (dt * smooth, rate), r - row)

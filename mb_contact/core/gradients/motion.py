@@ -7,6 +7,7 @@ All twists and wrenches are taken in world axes at the world's origin.  S_j is t
 One that carries j, i, turns it: dS_j/dq_i = S_i x S_j (``core/tree/derivatives.py``).
 """
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.gradients.workspace import BODY_A, BODY_B, PATH
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.derivatives import comes_before, evaluate_inverse_derivatives, force_cross, motion_cross
@@ -29,20 +30,13 @@ def velocity_at(V, x):
     return vector_sum(V[3:], 1.0, vector_product(V[:3], x))
 
 
-@sweep
-def wrench_at(x, force):
-    """The wrench of a force at x."""
-    return vector_product(x, force) + force
-
-
 @kernel
 def move_twists(g, a, q, v, moving, gravity, dt):
     """Derivatives of inverse dynamics at the velocities ``moving``, and the twists S; nothing pushes yet."""
     d = g.d
     for i in range(v.shape[0]):
         g.rate[i] = (a.v[i] - v[i]) / dt
-        for j in range(v.shape[0]):
-            g.efforts[i, j] = 0.0
+        fill(v.shape[0], g.efforts[i], 0.0)
     evaluate_inverse_derivatives(d, q, moving, g.rate, gravity)
     for i in range(v.shape[0]):
         h = spatial(d.kin.H, i)
@@ -53,8 +47,7 @@ def move_twists(g, a, q, v, moving, gravity, dt):
         for i in range(d.tree.v_start[k], d.tree.v_start[k] + d.tree.nv[k]):
             V = spatial_sum(V, a.v[i], spatial(g.S, i))
         put_spatial(g.end_twist, k, V)
-    for i in range(q.shape[0]):
-        g.q[i] = q[i]
+    copy(q.shape[0], q, g.q)
     g.count[PATH], g.count[BODY_A], g.count[BODY_B] = 0, -2, -2
 
 

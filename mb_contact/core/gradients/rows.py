@@ -22,7 +22,6 @@ from mb_contact.core.gradients.motion import (
     settle_push,
     turn_wrenches,
     velocity_at,
-    wrench_at,
 )
 from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
@@ -37,6 +36,7 @@ from mb_contact.core.tree.spatial import (
     vector_dot,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.core.workspace import BOX
 from mb_contact.types import LOWER, UPPER
@@ -68,7 +68,7 @@ def pose_rows(g, a, v, dt):
         status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
         if status != FINE:
             return status, i
-    level_contacts(g, a, g.low)
+    level_contacts(g, a)
     for i in range(count):
         _contact(g, a, i, dt)
     status, behind = closure_rows(g, a, v, dt, end)
@@ -88,11 +88,6 @@ def _placed(g, i, j, V_a, V_b):
     for c in range(6):
         out += g.place[i, j, c] * V_a[c] + g.place[i, j, 6 + c] * V_b[c]
     return out
-
-
-@sweep
-def _times(t, a):
-    return vector_sum(ZERO, t, a)
 
 
 @sweep
@@ -137,7 +132,9 @@ def _contact(g, a, i, dt):
         turn = vector_product(n, dn)
         g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
         g.gap_q[i, j] = rise = _placed(g, i, 6, S_a, S_b)
-        widens = _times(half, dn) if rise == 0.0 or half == 0.0 else vector_sum(_times(half, dn), 0.5 * rise, n)
+        widens = vector_sum(ZERO, half, dn)
+        if rise != 0.0 and half != 0.0:
+            widens = vector_sum(widens, 0.5 * rise, n)
         dx_a, dx_b = vector_sum(dx, 1.0, widens), vector_sum(dx, -1.0, widens)
         v = vector_sum(velocity_at(S_a, x_a), -1.0, velocity_at(S_b, x_b))
         g.J[row, j], g.J[row + 1, j], g.J[row + 2, j] = vector_dot(n, v), vector_dot(t1, v), vector_dot(t2, v)

@@ -15,6 +15,7 @@ of least norm in units of the rows' compliances.
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.workspace import BY_OFFSET, BY_Q, BY_V, HELD, PATH, ROWS, SOFT, UNIQUE
 from mb_contact.core.jit import kernel, sweep
@@ -40,35 +41,6 @@ def reduce_rows(g):
                 g.Y[row, j] -= M[i, j] * y
                 j = before[j]
         g.compliance[row] = total
-
-
-@kernel
-def reduce_right(g, Z):
-    """``Z := L^-* Z``."""
-    before, M = g.d.before, g.d.M
-    for i in range(before.shape[0] - 1, -1, -1):
-        j = before[i]
-        while j >= 0:
-            f = M[i, j]
-            for c in range(Z.shape[1]):
-                Z[j, c] -= f * Z[i, c]
-            j = before[j]
-
-
-@kernel
-def expand_right(g, Z):
-    """``Z := L^-1 D^-1 Z``."""
-    before, M = g.d.before, g.d.M
-    for i in range(before.shape[0]):
-        f = 1.0 / M[i, i]
-        for c in range(Z.shape[1]):
-            Z[i, c] *= f
-        j = before[i]
-        while j >= 0:
-            f = M[i, j]
-            for c in range(Z.shape[1]):
-                Z[i, c] -= f * Z[j, c]
-            j = before[j]
 
 
 @kernel
@@ -117,8 +89,7 @@ def pose_matrix(g, a, T):
     _columns(g, a, held)
     for e in range(held):
         row_path(g, g.row[e])
-        for c in range(held):
-            T[e, c] = 0.0
+        fill(held, T[e], 0.0)
         for i in range(g.count[PATH]):
             k = g.path[i]
             f = entry(g, e, k) / M[k, k]
@@ -159,8 +130,7 @@ def _pose_right(g, Z, T, held):
 def _columns(g, a, held):
     """``B``: those of rows that hold, a normal with the friction that it makes."""
     for k in range(g.B.shape[0]):
-        for e in range(held):
-            g.B[k, e] = 0.0
+        fill(held, g.B[k], 0.0)
     for e in range(held):
         row = g.row[e]
         row_path(g, row)

@@ -14,12 +14,12 @@ D the damping of joints with what springs and servos add to it, f the efforts, s
 and the laws' (``laws.py``).
 """
 
-import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.laws import active_laws, bounding
 from mb_contact.core.gradients.motion import move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
-from mb_contact.core.gradients.solve import expand_right, reduce_right, reduce_rows, solve_held
+from mb_contact.core.gradients.solve import reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
     BY_DAMPING,
     BY_EFFORT,
@@ -35,8 +35,9 @@ from mb_contact.core.gradients.workspace import (
     SOFT,
     UNIQUE,
 )
-from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.derivatives import factor
+from mb_contact.core.jit import kernel, unlocked
+from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
+from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_vector,
@@ -46,7 +47,9 @@ from mb_contact.core.tree.spatial import (
     spatial_dot,
     transposed,
     turned,
+    unit_vector,
     vector,
+    vector_dot,
     vector_product,
     vector_sum,
 )
@@ -79,11 +82,11 @@ def solve_step(g, a, dt, near, out, dp, T):
     """
     dq, dv = out[0], out[1]
     linearise(g, a, dt, near, dv)
-    reduce_right(g, dv)
+    reduce_right(g.d.before, g.d.M, dv)
     g.count[UNIQUE] = 1
     if g.count[HELD] > 0:
         solve_held(g, a, dv, T)
-    expand_right(g, dv)
+    expand_right(g.d.before, g.d.M, dv)
     _impulses(g, a, dp, T)
     _coordinates(g, a, dt, dq, dv)
     _follow(g, a, dq)
@@ -108,8 +111,7 @@ def _pose_right(g, a, dt, Z):
     d, first = g.d, g.first
     N = g.S.shape[0]
     for i in range(N):
-        for c in range(Z.shape[1]):
-            Z[i, c] = 0.0
+        fill(Z.shape[1], Z[i], 0.0)
         if first[BY_Q + 1] > first[BY_Q]:
             for j in range(N):
                 Z[i, first[BY_Q] + j] = g.efforts[i, j] - dt * d.d_q[i, j]
@@ -194,8 +196,7 @@ def _impulses(g, a, dp, T):
     held, width = g.count[HELD], dp.shape[2]
     for i in range(dp.shape[0]):
         for j in range(3):
-            for c in range(width):
-                dp[i, j, c] = 0.0
+            fill(width, dp[i, j], 0.0)
     for p in range(held):
         e = p if p < g.count[SOFT] else g.order[p]
         row = g.row[e]
@@ -251,26 +252,16 @@ def _coordinates(g, a, dt, dq, dv):
             _turn(g, start, (dt * a.v[i] - back[i], dt * a.v[j] - back[j], dt * a.v[m] - back[m]), dq)
 
 
-@sweep
-def turn_factors(w):
-    """c and s of J_l = 1 + c w~ + s w~^2, with a = |w|: (1 - cos a)/a^2 and (a - sin a)/a^3; and a^2."""
-    a = np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    c = 0.5 - a * a / 24.0 if a < 1e-4 else (1.0 - np.cos(a)) / (a * a)
-    s = 1.0 / 6.0 - a * a / 120.0 if a < 1e-4 else (a - np.sin(a)) / a**3
-    return c, s, a * a
-
-
 @kernel
 def _turn(g, i, w, dq):
     """R+ = exp(w~) R has d(theta+) = exp(w~) d(theta) + J_l(w) dw, exp(w~) = 1 + (1 - s a^2) w~ + c w~^2."""
-    c, s, square = turn_factors(w)
+    square = vector_dot(w, w)
+    c, s, _, _ = turn_factors(square)
     for j in range(dq.shape[1]):
-        x = dq[i, j], dq[i + 1, j], dq[i + 2, j]
-        once = vector_product(w, x)
-        dq[i, j], dq[i + 1, j], dq[i + 2, j] = vector_sum(vector_sum(x, c, once), s, vector_product(w, once))
+        dq[i, j], dq[i + 1, j], dq[i + 2, j] = left_jacobian(c, s, w, (dq[i, j], dq[i + 1, j], dq[i + 2, j]))
     if g.first[BY_Q + 1] > g.first[BY_Q]:
         for j in range(3):
-            x = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+            x = unit_vector(j)
             once = vector_product(w, x)
             x = vector_sum(vector_sum(x, 1.0 - s * square, once), c, vector_product(w, once))
             for m in range(3):

@@ -104,7 +104,6 @@ class GradientArrays(NamedTuple):
     drag: Annotated[Reals, "R"]  #: of a row of friction that slips: impulse by that of the normal, or by its bound
     order: Annotated[Integers, "H"]  #: of the unknowns that hold, as they were eliminated
     norm: Annotated[Reals, "H"]  #: of their columns
-    low: Annotated[Integers, "c"]  #: deepest contact of the face of each one
     kink: Annotated[Integers, "2 * R", 2]  #: kind, row
     distance: Annotated[Reals, "2 * R"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.contact import find_previous, normal_velocity
+from mb_contact.core.constraints.contact import copy_contact, find_contact, normal_velocity
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
@@ -40,7 +40,7 @@ def classify(h, threshold, stuck, kinds):
         pair = h.contacts.pair[i]
         gap = h.contacts.gap[i]
         speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        j = find_previous(memory.count[0], memory.pair, memory.feature, pair, h.contacts.feature[i])
+        j = find_contact(memory, pair, h.contacts.feature[i], i)
         loaded = j >= 0 and memory.impulse[j, 0] > 0.0
         if loaded and abs(gap) <= HOLD_GAP * length and abs(speed) <= HOLD_SPEED * fast:
             kinds[i] = KEPT
@@ -64,15 +64,8 @@ def keep_contacts(h, kinds, kept):
     for i in range(c.count[0]):
         if kinds[i] != KEPT:
             continue
-        c.pair[n] = c.pair[i]
-        c.feature[n] = c.feature[i]
-        c.gap[n] = c.gap[i]
-        for a in range(3):
-            c.point[n, a] = c.point[i, a]
-            c.normal[n, a] = c.normal[i, a]
-            c.spread[n, a] = c.spread[i, a]
-        kept[n, 0] = c.pair[i]
-        kept[n, 1] = c.feature[i]
+        copy_contact(c, i, c, n)
+        kept[n, 0], kept[n, 1] = c.pair[i], c.feature[i]
         n += 1
     c.count[0] = n
     return n

@@ -52,7 +52,6 @@ from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.friction import contact_laws
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
 from mb_contact.core.step.certify import island_velocities
-from mb_contact.core.step.energy_balance import add_impulse
 from mb_contact.core.step.need import strikes
 from mb_contact.core.step.problem import rows_in_use, start_phase
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
@@ -409,22 +408,3 @@ def set_velocity(h, v):
     copy(h.v.shape[0], v, h.v)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     bias_terms(h.tree, h.kin, h.v)
-
-
-@kernel
-def add_impulses(h, picked, vectors, total):
-    """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
-    for i in range(picked.count[0]):
-        for side in range(2):
-            g = h.geoms.pairs[picked.pair[i], side]
-            add_impulse(picked, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
-
-
-@kernel
-def impulse_vectors(picked, frames, p, out):
-    """Impulses of rows p as world vectors on A, (k, 3)."""
-    for i in range(picked.count[0]):
-        for a in range(3):
-            out[i, a] = (
-                p[3 * i] * picked.normal[i, a] + p[3 * i + 1] * frames.t1[i, a] + p[3 * i + 2] * frames.t2[i, a]
-            )

@@ -264,8 +264,7 @@ def chart_rates(tree, x, v, rate):
 def flow_powers(h, f, s):
     """Powers of efforts, damping, impulses and external wrenches at the stage's velocities, into row s."""
     powers = f.powers
-    for c in range(powers.shape[1]):
-        powers[s, c] = 0.0
+    fill(powers.shape[1], powers[s], 0.0)
     for i in range(f.v.shape[0]):
         v = f.v[i]
         powers[s, EFFORTS] += f.effort[i] * v

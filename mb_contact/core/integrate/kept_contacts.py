@@ -24,7 +24,7 @@ from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import FIRST
-from mb_contact.core.constraints.contact import find_previous, tangential
+from mb_contact.core.constraints.contact import find_contact, tangential
 from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.integrate.end_laws import ask_at_end, is_kept
@@ -281,7 +281,7 @@ def _set_end(h, f, contacts, i):
         k = a if h.friction.surfaces.side[pair] == 0 else b
         if k >= 0:
             t = turned(matrix(f.kin.R, k), turned(transposed(matrix(h.kin.R, k)), t))
-    j = find_previous(contacts.count[0], contacts.pair, contacts.feature, pair, h.contacts.feature[i])
+    j = find_contact(contacts, pair, h.contacts.feature[i], i)
     if j >= 0 and tangential(t, vector(contacts.normal, j))[1] >= NO_FRAME:
         point, n = vector(contacts.point, j), vector(contacts.normal, j)
     else:  # its features are others, or it has turned over

@@ -42,8 +42,7 @@ def runge_kutta_step(h, f, time, dt):
         if status != OK:
             return status
         chart_rates(tree, f.x, f.v, f.rates[s])
-        for i in range(N):
-            f.accelerations[s, i] = f.v_dot[i]
+        copy(N, f.v_dot, f.accelerations[s])
         flow_powers(h, f, s)
     for i in range(N):
         x = 0.0

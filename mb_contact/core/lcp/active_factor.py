@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 
@@ -64,8 +65,7 @@ def append(i, work):
         d -= work.l[s] * work.l[s]
     if not d > DEPENDENT * work.weight[i] or k + 1 >= work.active.shape[0]:
         return False
-    for s in range(k):
-        work.L[k, s] = work.l[s]
+    copy(k, work.l, work.L[k])
     work.L[k, k] = np.sqrt(d)
     work.active[k] = i
     work.is_active[i] = 1
@@ -85,8 +85,7 @@ def remove(p, work):
     for s in range(p, k):
         work.active[s] = work.active[s + 1]
         work.z[s] = work.z[s + 1]
-        for j in range(s + 2):
-            work.L[s, j] = work.L[s + 1, j]
+        copy(s + 2, work.L[s + 1], work.L[s])
     for s in range(p, k + 1):
         work.slot[s] = work.slot[s + 1]
     work.slot[k + 1] = freed
@@ -110,8 +109,7 @@ def remove(p, work):
 @kernel
 def copy_column(F, n, i, work):
     t = work.slot[work.info[ACTIVE]]
-    for j in range(n):
-        work.columns[t, j] = F[i, j]
+    copy(n, F[i], work.columns[t])
 
 
 class PpmWork(NamedTuple):

@@ -15,6 +15,7 @@ in K, and the two are orthogonal, so the distances to the cones and gap / (|r| +
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION
 from mb_contact.core.lcp.cone_problem import CONE, project_normal
@@ -30,8 +31,7 @@ def cone_residuals(blocks, r, u, scale, out, length, slope):
     ``length`` and ``slope`` are workspaces for the groups of one block.
     """
     for i in range(blocks.kind.shape[0]):
-        for k in range(MEASURES):
-            out[i, k] = 0.0
+        fill(MEASURES, out[i], 0.0)
         if blocks.kind[i] == CONE:
             _contact_residuals(blocks, r, u, scale[i], out, i, length, slope)
         else:

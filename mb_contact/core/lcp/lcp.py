@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 
@@ -60,8 +61,7 @@ def lcp_assemble(W, q, blocks, M, h):
     size = lcp_size(blocks)
     for i in range(size):
         h[i] = 0.0
-        for j in range(size):
-            M[i, j] = 0.0
+        fill(size, M[i], 0.0)
     count = blocks.count[0]
     forces = 0
     for i in range(count):

@@ -11,6 +11,7 @@ test reads the inverse basis: the column of w_k is column ``place[k]`` if w_k is
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 
 LEMKE_SOLVED = 0
@@ -104,8 +105,7 @@ def _exchange(T, line, n, row, column):
             T[i, column] = 0.0
             for j in range(n + 2):
                 T[i, j] -= f * line[j]
-    for j in range(n + 2):
-        T[row, j] = line[j]
+    copy(n + 2, line, T[row])
 
 
 @kernel

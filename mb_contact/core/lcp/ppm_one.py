@@ -3,6 +3,7 @@
 
 """Principal pivoting method I on a dense tableau (Murty, section 4.1; Cottle, Pang, Stone, section 4.2)."""
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_SINGULAR, PPM_SOLVED
@@ -31,8 +32,7 @@ def ppm_one(M, q, n, T, x, basic, order, start, count, z, tolerance, limit):
         x[i] = q[i]
         basic[i] = 0
         z[i] = 0.0
-        for j in range(n):
-            T[i, j] = M[i, j]
+        copy(n, M[i], T[i])
     for s in range(count):
         if basic[start[s]] == 0 and T[start[s], start[s]] > 1e-12:
             _exchange_with_complement(T, x, n, start[s])

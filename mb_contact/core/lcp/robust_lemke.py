@@ -11,6 +11,7 @@ starts again with a small multiple of the unit matrix added to the scaled M.
 
 from typing import Annotated, NamedTuple
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke
@@ -111,8 +112,7 @@ def _keep_better(A, b, n, candidate, best, z):
     """The lesser residual of z and a candidate, which z then is."""
     residual = _residual(A, b, n, candidate)
     if residual < best:
-        for i in range(n):
-            z[i] = candidate[i]
+        copy(n, candidate, z)
         return residual
     return best
 

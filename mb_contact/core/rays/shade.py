@@ -9,7 +9,7 @@ from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.rays.cast import turned, turned_vector
 from mb_contact.core.rays.light import GLOSS, HORIZON, shaded, sky
 from mb_contact.core.rays.shapes import normal
-from mb_contact.core.tree.spatial import vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import length_of, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 LIFTED, SLACK = 2e-3, 8.0  #: above a surface from which the lamp is looked for [m], and below what it sees [its pixels]
@@ -237,9 +237,3 @@ def smooth_normal(triangle, at, d):
     p, q, r = vector(triangle, 3), vector(triangle, 4), vector(triangle, 5)
     n = vector_sum(vector_sum((u * p[0], u * p[1], u * p[2]), v, q), 1.0 - u - v, r)
     return n, -vector_dot(face, d)
-
-
-@kernel
-def length_of(a):
-    """``|a|`` of a vector."""
-    return math.sqrt(vector_dot(a, a))

@@ -16,6 +16,7 @@ on few bodies is posed by these (``nodes.py``).
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.gear import combine_gears, partners
 from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
@@ -27,8 +28,14 @@ from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_co
 from mb_contact.core.solve.own_compliance import own_compliance, own_terms, take_own
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, ROWS, TILE
 from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
-from mb_contact.core.tree.composite import composite_inertias
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.tree.composite import body_composites
+from mb_contact.core.tree.spatial import (
+    gathered,
+    momentum,
+    spatial,
+    spatial_dot,
+    vector,
+)
 from mb_contact.core.workspace import CONTACT, EQUALITY, UNILATERAL
 
 IMMOBILE = 1e-12  #: part of the terms of a row's compliance that counts as rounding: nothing moves along the row
@@ -73,8 +80,7 @@ def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
     if not assemble_by_nodes(P, rows, bil):
         return False
     P.form[0] = BY_NODES
-    for i in range(P.count[ROWS]):
-        P.immobile[i] = 0
+    fill(P.count[ROWS], P.immobile, 0)
     if P.soft[0] != 0:
         take_own(P, rows.compliance)
     spread_scales(P.blocks, P.count[BLOCKS])
@@ -115,13 +121,7 @@ def assemble_by_bodies(P, forest, tree, kin, rows, bil):
 @kernel
 def tree_masses(tree, kin, forest, bodies):
     """M of the trees of the islands, with dt times the damping on its diagonal (J11 algorithm 4.2)."""
-    for k in range(tree.parent.shape[0]):
-        forest.mass[k] = tree.mass[k]
-        for a in range(3):
-            forest.mc[k, a] = kin.mc[k, a]
-            for c in range(3):
-                forest.I[k, a, c] = kin.I[k, a, c]
-    composite_inertias(tree, kin.l, forest.I, forest.mc, forest.mass)
+    body_composites(tree, kin, forest.I, forest.mc, forest.mass)
     for t in range(forest.leader.shape[0]):
         if forest.number[leader_of(forest.leader, t)] < 0:
             continue
@@ -143,30 +143,16 @@ def tree_masses(tree, kin, forest, bodies):
 @sweep
 def _mass_row(tree, kin, forest, bodies, k, d, at, base, n):
     """Row and column of degree of freedom d of body k: f = R(k) h* goes from hinge to hinge."""
-    H = kin.H
     M = bodies.M
-    nx, ny, nz = rotate(forest.I, k, H[d, 0], H[d, 1], H[d, 2])
-    tx, ty, tz = cross(forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2], H[d, 3], H[d, 4], H[d, 5])
-    fx, fy, fz = cross(H[d, 0], H[d, 1], H[d, 2], forest.mc[k, 0], forest.mc[k, 1], forest.mc[k, 2])
-    nx += tx
-    ny += ty
-    nz += tz
-    fx += forest.mass[k] * H[d, 3]
-    fy += forest.mass[k] * H[d, 4]
-    fz += forest.mass[k] * H[d, 5]
+    f = momentum(forest.I, forest.mc, forest.mass[k], k, spatial(kin.H, d))
     i = bodies.place[d] - base
     m = k
     while m >= 0:
         last = d + 1 if m == k else tree.v_start[m] + tree.nv[m]
         for e in range(tree.v_start[m], last):
             j = bodies.place[e] - base
-            x = H[e, 0] * nx + H[e, 1] * ny + H[e, 2] * nz + H[e, 3] * fx + H[e, 4] * fy + H[e, 5] * fz
-            M[at + i * n + j] = x
-            M[at + j * n + i] = x
-        x, y, z = cross(kin.l[m, 0], kin.l[m, 1], kin.l[m, 2], fx, fy, fz)
-        nx += x
-        ny += y
-        nz += z
+            M[at + i * n + j] = M[at + j * n + i] = spatial_dot(spatial(kin.H, e), f)
+        f = gathered(f, vector(kin.l, m))
         m = tree.parent[m]
     M[at + i * n + i] += tree.armature[d] + forest.damping[d]
 
@@ -188,8 +174,7 @@ def _row_of_J(forest, tree, kin, rows, bodies, b, size, a, row, weight, used):
             bodies.at[e] = used
             bodies.entry[b + 1] = e + 1
             for k in range(used, used + size):
-                for j in range(TILE):
-                    bodies.J[k, j] = 0.0
+                fill(TILE, bodies.J[k], 0.0)
             used += size
         if c != last:
             last, first = c, bodies.at[forest.where[c]] + a
@@ -286,8 +271,7 @@ def spread_scales(blocks, count):
                 if blocks.mu[k] > 0.0:
                     D[k] = mean / (rough * blocks.mu[k] * blocks.mu[k])
             i += size
-    for i in range(blocks.start[count]):
-        blocks.S[i] = D[i]
+    copy(blocks.start[count], D, blocks.S)
 
 
 @part

@@ -10,6 +10,7 @@ friction group as the distance of its impulse from the disc's, or the polygon's,
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST, polygon_pairs
 from mb_contact.core.solve.system import BLOCKS
@@ -25,11 +26,9 @@ def certify(P, u, first_bilateral, residuals, loops):
     of rows that are tied to others, whatever they are of, and how many these are.  A NaN or an infinity counts as
     infinitely bad.
     """
-    for i in range(residuals.shape[0]):
-        residuals[i] = 0.0
+    fill(residuals.shape[0], residuals, 0.0)
     residuals[WORST] = -1.0
-    for i in range(loops.shape[0]):
-        loops[i] = 0.0
+    fill(loops.shape[0], loops, 0.0)
     largest = -1.0
     for b in range(P.count[BLOCKS]):
         i = P.blocks.start[b]

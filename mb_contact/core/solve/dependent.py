@@ -16,6 +16,7 @@ are obeyed as they are, and the certificate measures what tied rows were asked f
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.solve.system import ISLANDS
 from mb_contact.core.workspace import EQUALITY, UNILATERAL
@@ -48,8 +49,7 @@ def tie_rows(P):
 def _factor(P, count):
     """L of the rows ``P.order[:count]``, whose order becomes that of the pivots; the number of those with a pivot."""
     order, L, left = P.order, P.factor, P.left
-    for k in range(count):
-        left[k] = 1.0
+    fill(count, left, 1.0)
     for rank in range(count):
         best = rank
         for k in range(rank + 1, count):

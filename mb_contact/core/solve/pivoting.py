@@ -22,6 +22,7 @@ contact has a least normal impulse, and so friction, in any state.)
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, pivot
 from mb_contact.core.solve.laws import friction_group, group_point
@@ -145,8 +146,7 @@ def _solve_polyhedral(P, b0, b1, c0, c1, n, soft):
         asked[i] += P.q[i]
         P.work.dr[i] = 0.0
     for i in range(n):
-        for j in range(n + 1):
-            T[i, j] = 0.0
+        fill(n + 1, T[i], 0.0)
         T[i, n] = -1.0
     at, most = -1, 0.0
     for j in range(n):

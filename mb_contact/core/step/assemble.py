@@ -3,6 +3,7 @@
 
 """Rows and their laws, free velocities and warm impulses of a step."""
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.constraints.belts import carry_rows, turn_along
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, TENDONS, TENDONS_AT, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
@@ -72,8 +73,7 @@ def assemble(h):
     if h.hinges.body.shape[0] > 0:
         hinge_forces(h.hinges, h.kin, h.v, dt, 0.5 * dt * h.friction.model[HALVES], h.rows, h.loop.error, h.bil)
     contact_laws(h.rows, h.contacts, h.friction, dt, h.settings[UNIT_LENGTH])
-    for i in range(h.v.shape[0]):
-        h.forest.damping[i] = h.work.implicit[i]
+    copy(h.v.shape[0], h.work.implicit, h.forest.damping)
     n_rows = rows_in_use(h)
     row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
     combine_velocities(h.sol.q, h.bil)

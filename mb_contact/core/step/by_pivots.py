@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.compile.handles import handle
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.declare import Integers, Reals
 from mb_contact.core.handle import TOLERANCE
@@ -65,10 +66,8 @@ def pose(h, a, warm):
     """Equality and complementary rows of the posed step into ``a.eq``; from the last impulses where ``warm``."""
     eq, rows, contacts = a.eq, h.rows, h.rows.contacts[0]
     first, count, gears = h.bil.info[FIRST], h.bil.info[COUNT], h.bil.info[GEARS]
-    for i in range(eq.info.shape[0]):
-        eq.info[i] = 0
-    for i in range(rows_in_use(h)):
-        eq.q[i] = h.sol.q[i]
+    fill(eq.info.shape[0], eq.info, 0)
+    copy(rows_in_use(h), h.sol.q, eq.q)
     for k in range(count):
         eq.equality[k] = first + k
         eq.softness[k] = h.rows.mu[first + k]
@@ -134,8 +133,7 @@ def by_lemke(h, a):
     else:
         for i in range(n):
             p.q[i] = p.e[i]
-            for j in range(n):
-                p.M[i, j] = p.W[i, j]
+            copy(n, p.W[i], p.M[i])
     largest = 1e-300
     for i in range(size):
         largest = max(largest, p.M[i, i])
@@ -151,8 +149,7 @@ def by_lemke(h, a):
     if size > n:
         impulses_of(a.blocks, p.z, p.r)
     else:
-        for i in range(n):
-            p.r[i] = p.z[i]
+        copy(n, p.z, p.r)
     return take(h, a, pivots, residual <= tolerance)
 
 
@@ -185,8 +182,7 @@ def _tell_tied(P, rows, eq):
 
     Normals too: a stud between two others that stand on tiles of other heights.
     """
-    for i in range(rows):
-        eq.column[i] = 0.0
+    fill(rows, eq.column, 0.0)
     for k in range(eq.info[_eq.EQUALITY_ROWS]):
         eq.column[eq.equality[k]] = 1.0
     for k in range(eq.info[_eq.PICKED_ROWS]):
@@ -202,8 +198,7 @@ def _publish(h, a, pivots, solved):
     """The impulses ``a.eq.r`` are the step's; a status."""
     P, rows = h.system, rows_in_use(h)
     _tell_tied(P, rows, a.eq)
-    for i in range(rows):
-        h.sol.r[i] = a.eq.r[i]
+    copy(rows, a.eq.r, h.sol.r)
     for i in range(P.count[ROWS]):
         if P.immobile[i] != 0:
             h.sol.r[P.source[i]] = 0.0  # where hinges hold, impulses are theirs

@@ -11,13 +11,14 @@ separation along that normal at the start.
 
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifold_clip import TOP, into_frame, is_over, set_region
-from mb_contact.core.collision.manifolds import PLANE_FACE, build_contacts
+from mb_contact.core.collision.manifolds import PLANE_FACE
 from mb_contact.core.collision.meeting import answer, ask, at_start, separation_along
-from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, opposite, place
+from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, place
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.exchange import bend, is_pressed
 from mb_contact.core.step.need import FLAT, MEAN, STRIKES, put_met, verdict_on
-from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.step.pair_motion import find_contacts, taken_back
+from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE
 
 DEEP = 2e-9  #: depth at the end from which a corner that is no contact comes in [m],
@@ -97,12 +98,8 @@ def _overlaps(h, pair, k):
     if depth >= -deep:
         return False
     put_vector(poses.witness, 0, n)
-    poses.witness[0, 3], poses.candidates[0], poses.reach[0], poses.work.mesh.query[1] = depth, pair, 0.0, 1
-    build_contacts(
-        geoms, poses.geom_R, poses.geom_p, poses.travel, poses.candidates, 1, poses.reach, poses.witness, poses.work,
-        need.found,
-    )  # fmt: skip
-    poses.work.mesh.query[1] = 0
+    poses.witness[0, 3] = depth
+    find_contacts(h, pair, 0.0, 1)
     came = False
     for i in range(need.found.count[0]):
         came = (need.found.gap[i] < -deep and _comes_in(h, pair, i)) or came
@@ -112,19 +109,17 @@ def _overlaps(h, pair, k):
 @kernel
 def _comes_in(h, pair, i):
     """Put contact i of ``found`` at the end of the step to those of the step; whether it is another one than those."""
-    geoms, need, contacts, motion = h.geoms, h.need, h.contacts, h.need.motion
-    n, p, gap = vector(need.found.normal, i), vector(need.found.point, i), need.found.gap[i]
-    on_a = at_start(motion, 0, 1.0, vector_sum(p, 0.5 * gap, n))
-    on_b = at_start(motion, 1, 1.0, vector_sum(p, -0.5 * gap, n))
-    apart = vector_sum(on_a, -1.0, on_b)
-    middle, start, near = vector_sum(on_b, 0.5, apart), vector_dot(n, apart), AT_ONE_PLACE * geoms.margin[0]
+    geoms, need, contacts = h.geoms, h.need, h.contacts
+    n = vector(need.found.normal, i)
+    middle, apart = taken_back(h, i, 1.0)
+    start, near = vector_dot(n, apart), AT_ONE_PLACE * geoms.margin[0]
     if start < -geoms.margin[0] or need.met.count[0] == need.met.pair.shape[0]:
         return False
     for k in range(contacts.count[0]):
         if contacts.pair[k] == pair and vector_dot(vector(contacts.normal, k), n) >= ALIKE:
             d = vector_sum(middle, -1.0, vector(contacts.point, k))
             if vector_dot(d, d) <= (near + abs(start)) ** 2:
-                return is_pressed(h, k) and bend(h, k, gap)
+                return is_pressed(h, k) and bend(h, k, need.found.gap[i])
     put_met(need.met, pair, OF_END + need.met.count[0], start, n, middle)
     return True
 

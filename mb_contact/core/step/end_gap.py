@@ -11,10 +11,11 @@ stays that bound.  Of contacts that hardly move their rows tell the end.
 
 import math
 
+from mb_contact.core.collision.geometry import pose_of_shape
 from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, pose_of_shape, verdict_on
+from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE, WORLD
@@ -87,8 +88,9 @@ def _measure_pair(h, pair, i):
 @kernel
 def _place(h, pair):
     """Both shapes of a pair where they are now."""
+    poses = h.need.poses
     for side in range(2):
-        pose_of_shape(h.geoms, h.kin, h.geoms.pairs[pair, side], h.need.poses)
+        pose_of_shape(h.geoms, h.kin.R, h.kin.p, h.geoms.pairs[pair, side], poses.geom_R, poses.geom_p)
 
 
 @on_demand(NOTHING)

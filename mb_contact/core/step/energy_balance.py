@@ -3,20 +3,25 @@
 
 """What a step's impulses do: on shapes and joints, and the work of each force (D15 §5's energy, booked apart)."""
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, PARTNERS
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.frames import frame_poses
 from mb_contact.core.tree.spatial import (
+    ZERO,
+    add_spatial,
     between,
-    cross,
     linear,
     matrix,
     put_spatial,
+    put_vector,
+    spatial,
     transposed,
     turned,
     vector,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.core.workspace import (
     BOX,
@@ -35,48 +40,28 @@ from mb_contact.core.workspace import (
 )
 
 
-@part
-def contact_impulses(geoms, contacts, kin, frames, sol, work):
-    """Impulse vector of every contact (on A) and the sums on the geometries."""
-    normal = contacts.normal
-    t1 = frames.t1
-    t2 = frames.t2
-    r = sol.r
-    impulse = work.contact_impulse
-    total = work.geom_impulse
-    pairs = geoms.pairs
-    body = geoms.body
-    for g in range(total.shape[0]):
-        for a in range(6):
-            total[g, a] = 0.0
+@kernel
+def impulse_vectors(contacts, frames, r, out):
+    """Impulses r of the rows of contacts as world vectors on A, (k, 3)."""
     for i in range(contacts.count[0]):
-        for a in range(3):
-            impulse[i, a] = r[3 * i] * normal[i, a] + r[3 * i + 1] * t1[i, a] + r[3 * i + 2] * t2[i, a]
-        for side in range(2):
-            g = pairs[contacts.pair[i], side]
-            add_impulse(contacts, impulse, i, kin.p, body[g], 1.0 - 2.0 * side, total, g)
+        along = vector_sum(vector_sum(ZERO, r[3 * i], vector(contacts.normal, i)), r[3 * i + 1], vector(frames.t1, i))
+        put_vector(out, i, vector_sum(along, r[3 * i + 2], vector(frames.t2, i)))
 
 
 @kernel
-def add_impulse(contacts, impulse, i, origin, k, sign, total, g):
-    """Add contact i's impulse to geometry g, about the origin of its body k (the world's for the inertial frame)."""
-    x = contacts.point[i, 0] + sign * contacts.spread[i, 0]
-    y = contacts.point[i, 1] + sign * contacts.spread[i, 1]
-    z = contacts.point[i, 2] + sign * contacts.spread[i, 2]
-    if k >= 0:
-        x -= origin[k, 0]
-        y -= origin[k, 1]
-        z -= origin[k, 2]
-    fx = sign * impulse[i, 0]
-    fy = sign * impulse[i, 1]
-    fz = sign * impulse[i, 2]
-    mx, my, mz = cross(x, y, z, fx, fy, fz)
-    total[g, 0] += mx
-    total[g, 1] += my
-    total[g, 2] += mz
-    total[g, 3] += fx
-    total[g, 4] += fy
-    total[g, 5] += fz
+def add_impulses(h, contacts, vectors, total):
+    """Add the impulses ``vectors`` (k, 3) of contacts, world axes on A, to those of the geometries.
+
+    These act about the origin of the geometry's body, of a geometry of the world about the world's.
+    """
+    for i in range(contacts.count[0]):
+        for side in range(2):
+            g = h.geoms.pairs[contacts.pair[i], side]
+            k, sign = h.geoms.body[g], 1.0 - 2.0 * side
+            place = vector_sum(vector(contacts.point, i), sign, vector(contacts.spread, i))
+            arm = vector_sum(place, -1.0, vector(h.kin.p, k)) if k >= 0 else place
+            force = vector_sum(ZERO, sign, vector(vectors, i))
+            add_spatial(total, g, wrench_at(arm, force))
 
 
 @kernel
@@ -89,8 +74,7 @@ def link_impulses(h, pairs, body, R_frame, p_frame, R, p, total):
     frame_poses(kin, body, R_frame, p_frame, R, p)
     total[:] = 0.0
     for i in range(pairs.shape[0]):
-        for a in range(6):
-            total[pairs[i, 1], a] += impulse[pairs[i, 0], a]
+        add_spatial(total, pairs[i, 1], spatial(impulse, pairs[i, 0]))
     for i in range(body.shape[0]):
         r = between(p, i, kin.p, body[i]) if body[i] >= 0 else vector(p, i)
         back, force = transposed(matrix(R, i)), linear(total, i)
@@ -107,8 +91,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, w
     impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.  Of a surface that
     moves in itself contacts do the work of friction against it, and what drives it does the rest.
     """
-    for i in range(work.work_terms.shape[0]):
-        work.work_terms[i] = 0.0
+    fill(work.work_terms.shape[0], work.work_terms, 0.0)
     for i in range(v.shape[0]):
         mean = 0.5 * (v[i] + work.v_next[i]) * dt
         passive = -joints.damping[i] * work.v_next[i]

@@ -5,7 +5,7 @@
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.collision.mesh_tree import SHALLOW
-from mb_contact.core.constraints.contact import copy_contact, normal_velocity
+from mb_contact.core.constraints.contact import copy_contact, find_contact, normal_velocity
 from mb_contact.core.handle import DT, TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
@@ -19,7 +19,6 @@ from mb_contact.core.step.need import (
     MEAN,
     MET,
     MOST_ROUNDS,
-    NOW,
     OF_MEETING,
     OF_START,
     OPEN,
@@ -68,7 +67,7 @@ def exchange(h):
         verdict = verdict_on(need, pair)
         if verdict == JOINED:
             for j in range(i, end):
-                if find_met(need.met, pair, need.before.feature[j]) < 0:
+                if find_contact(need.met, pair, need.before.feature[j], 0) < 0:
                     status = max(status, _append(h, need.before, j, j + 1, False))
         elif verdict == MET or verdict == STRIKES:
             status = max(status, _append_met(h, pair))
@@ -93,11 +92,11 @@ def _begin_round(h):
         for i in range(count):
             for c in range(3):
                 need.impulse[i, c] = h.sol.r[3 * i + c]
-    info[ROUND], info[NOW] = info[ROUND] + 1, contacts.count[0]
+    info[ROUND] += 1
+    _copy_contacts(contacts, 0, contacts.count[0], need.last, 0)
+    need.last.count[0] = contacts.count[0]
     for i in range(contacts.count[0]):
-        need.now[i, 0], need.now[i, 1] = contacts.pair[i], contacts.feature[i]
-        for c in range(3):
-            need.bias[i, c] = work.row_bias[i, c]
+        put_vector(need.bias, i, vector(work.row_bias, i))
 
 
 @on_demand(TRUTH)
@@ -161,15 +160,6 @@ def _append_met(h, pair):
 
 
 @kernel
-def find_met(met, pair, feature):
-    """Place in ``met`` of a contact, or -1."""
-    for i in range(met.count[0]):
-        if met.pair[i] == pair and met.feature[i] == feature:
-            return i
-    return -1
-
-
-@kernel
 def is_pressed(h, k):
     """Whether contact k has an impulse and was not deep at first.  Reads: contacts, geoms, sol.  Writes: nothing."""
     return h.sol.r[3 * k] > 0.0 and h.contacts.gap[k] >= -SHALLOW * h.geoms.unit[0]
@@ -185,7 +175,7 @@ def bend(h, k, end):
     Reads: contacts, geoms, need, rows, settings, sol.  Writes: need.
     """
     contacts, met = h.contacts, h.need.met
-    j = find_met(met, contacts.pair[k], contacts.feature[k])
+    j = find_contact(met, contacts.pair[k], contacts.feature[k], 0)
     if h.sol.solved[0] == 0 or (j < 0 and met.count[0] == met.gap.shape[0]):
         return False
     deep = min(_gap_of_start(h, k) + SHALLOW * h.geoms.unit[0], 0.0)
@@ -204,24 +194,19 @@ def _gap_of_start(h, k):
     contacts, before = h.contacts, h.need.before
     if h.need.info[ROUND] == 0:
         return contacts.gap[k]
-    i = find_met(before, contacts.pair[k], contacts.feature[k])
+    i = find_contact(before, contacts.pair[k], contacts.feature[k], 0)
     return before.gap[i] if i >= 0 else 0.0
 
 
 @kernel
 def start_again(h):
     """Warm impulses of a further round: those of the first solution.  Reads: contacts, need.  Writes: sol."""
-    before, j = h.need.before, 0
-    count = before.count[0]
+    at = -1
     for i in range(h.contacts.count[0]):
-        pair, feature = h.contacts.pair[i], h.contacts.feature[i]
-        for k in range(count):
-            at = j + k if j + k < count else j + k - count
-            if before.pair[at] == pair and before.feature[at] == feature:
-                for c in range(3):
-                    h.sol.r[3 * i + c] = h.need.impulse[at, c]
-                j = at + 1
-                break
+        at = find_contact(h.need.before, h.contacts.pair[i], h.contacts.feature[i], at + 1)
+        if at >= 0:
+            for c in range(3):
+                h.sol.r[3 * i + c] = h.need.impulse[at, c]
 
 
 @kernel
@@ -238,21 +223,10 @@ def _append(h, source, first, last, is_met):
         if is_met and h.contacts.gap[j] < 0.0:  # along a later normal: no penetration
             work.gap_shift[j] += h.contacts.gap[j]
             h.contacts.gap[j] = 0.0
-        known = _find_now(h.need, h.contacts.pair[j], h.contacts.feature[j], j)
+        known = find_contact(h.need.last, h.contacts.pair[j], h.contacts.feature[j], j)
         for c in range(3):
             work.row_bias[j, c] = h.need.bias[known, c] if known >= 0 else 0.0
     return CONTACTS_CHANGED
-
-
-@kernel
-def _find_now(need, pair, feature, first):
-    """Place of a contact in the last solution, looked for from ``first`` on, or -1."""
-    count = need.info[NOW]
-    for k in range(count):
-        at = (first + k) % count
-        if need.now[at, 0] == pair and need.now[at, 1] == feature:
-            return at
-    return -1
 
 
 @kernel

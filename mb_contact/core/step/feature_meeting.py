@@ -16,14 +16,14 @@ Corners of convex hulls come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
+from mb_contact.core.collision.meeting import place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
+from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import corner_comes_down, may_roll
 from mb_contact.core.step.exchange import bend, exchange
 from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
-from mb_contact.core.step.pair_motion import end_of_step, move_pair
+from mb_contact.core.step.pair_motion import end_of_step, find_contacts, move_pair, taken_back
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_MESH, SHAPE_PLANE
 
@@ -86,7 +86,8 @@ def _meets(h, pair):
         worst = _look(h, pair, k / looks, 2.0 * far)
         if k == looks:
             for i in range(need.found.count[0]):
-                if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or not _is_new(h, pair, need.found.feature[i]):
+                known = find_contact(h.contacts, pair, need.found.feature[i], 0) >= 0
+                if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or known:
                     _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
             if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
@@ -125,8 +126,8 @@ def _look(h, pair, t, reach):
     for i in range(found.count[0]):
         if (
             found.gap[i] < -depth
-            and _is_new(h, pair, found.feature[i])
-            and _was_outside(h, pair, i, _back(h, i, t)[1])
+            and find_contact(h.contacts, pair, found.feature[i], 0) < 0
+            and _was_outside(h, pair, i, taken_back(h, i, t)[1])
         ):
             worst, depth = i, -found.gap[i]
     return worst
@@ -138,10 +139,8 @@ def _build(h, pair, reach, on_way):
 
     On the way (1) sheets too may be entered deeply, from the side on which their features were.
     """
-    b = h.need.poses
-    b.candidates[0], b.reach[0], b.work.mesh.query[1], b.work.mesh.limit[0] = pair, reach, on_way, reach
-    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found)
-    b.work.mesh.query[1] = 0
+    h.need.poses.work.mesh.limit[0] = reach
+    find_contacts(h, pair, reach, on_way)
 
 
 @kernel
@@ -151,30 +150,10 @@ def _bends(h, pair):
     for i in range(found.count[0]):
         if found.gap[i] >= -BENDS * h.geoms.unit[0]:
             continue
-        for k in range(h.contacts.count[0]):
-            if h.contacts.pair[k] == pair and h.contacts.feature[k] == found.feature[i]:
-                bends = bend(h, k, found.gap[i]) or bends
+        k = find_contact(h.contacts, pair, found.feature[i], 0)
+        if k >= 0:
+            bends = bend(h, k, found.gap[i]) or bends
     return bends
-
-
-@kernel
-def _is_new(h, pair, feature):
-    """Whether the step has no contact of these features."""
-    for i in range(h.contacts.count[0]):
-        if h.contacts.pair[i] == pair and h.contacts.feature[i] == feature:
-            return False
-    return True
-
-
-@kernel
-def _back(h, i, t):
-    """(Middle [m], separation [m]) at the start of the points that are those of contact i of ``found`` at t."""
-    found, motion = h.need.found, h.need.motion
-    n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
-    on_a = at_start(motion, 0, t, vector_sum(p, 0.5 * gap, n))
-    on_b = at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))
-    apart = vector_sum(on_a, -1.0, on_b)
-    return vector_sum(on_b, 0.5, apart), apart
 
 
 @kernel
@@ -204,7 +183,7 @@ def _go_back(h, pair, t, worst, reach):
     for _ in range(STEPS):
         if deep <= CLOSE * h.geoms.unit[0]:
             break
-        start = max(vector_dot(vector(need.found.normal, worst), _back(h, worst, high)[1]), 0.0)
+        start = max(vector_dot(vector(need.found.normal, worst), taken_back(h, worst, high)[1]), 0.0)
         middle = high * start / (start + deep)
         if not (middle > low and middle < high):
             middle = 0.5 * (low + high)
@@ -231,10 +210,10 @@ def _comes_in(h, pair):
     found, met, t = h.need.found, h.need.met, h.need.motion.time[0]
     came = False
     for i in range(found.count[0]):
-        middle, apart = _back(h, i, t)
+        middle, apart = taken_back(h, i, t)
         if (
             met.count[0] == met.pair.shape[0] or found.gap[i] > TOUCHES * h.geoms.unit[0]
-            or not _was_outside(h, pair, i, apart) or not _is_new(h, pair, found.feature[i])
+            or not _was_outside(h, pair, i, apart) or find_contact(h.contacts, pair, found.feature[i], 0) >= 0
         ):  # fmt: skip
             continue
         n = vector(found.normal, i)

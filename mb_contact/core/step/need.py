@@ -11,15 +11,10 @@ from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
-    body_point,
-    matrix,
-    multiply,
-    put_matrix,
     put_vector,
-    vector,
 )
 from mb_contact.core.workspace import Kinematics
-from mb_contact.types import RIGID, WORLD, Contacts
+from mb_contact.types import RIGID, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
 #: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own
@@ -29,7 +24,7 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, NOW, TRIED = range(10)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED = range(9)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
@@ -54,7 +49,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 3]
-    info: Annotated[Integers, 10]
+    info: Annotated[Integers, 9]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -70,7 +65,7 @@ class Need(NamedTuple):
     met: Contacts  #: of the moments of meeting
     before: Contacts  #: of the step's start
     impulse: Annotated[Reals, "c", 3]  #: their impulses in the first solution
-    now: Annotated[Integers, "c", 2]  #: pair and feature of the contacts of the last solution,
+    last: Contacts  #: of the last solution,
     bias: Annotated[Reals, "c", 3]  #: and their ``work.row_bias``
     kin: Kinematics  #: bodies where the step ends
     q: Annotated[Reals, "nq"]
@@ -81,7 +76,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
-    fill(10, h.need.info, 0)
+    fill(9, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     h.need.mesh_end[0] = math.inf
@@ -152,17 +147,6 @@ def put_met(met, pair, feature, gap, normal, point):
     return j
 
 
-@kernel
-def pose_of_shape(geoms, kin, g, poses):
-    """The pose of shape g that bodies with the poses of ``kin`` give it."""
-    k = geoms.body[g]
-    put_vector(poses.geom_p, g, body_point(kin.R, kin.p, k, vector(geoms.p, g)))
-    if k == WORLD:
-        put_matrix(poses.geom_R, g, matrix(geoms.R, g))
-    else:
-        multiply(kin.R, k, geoms.R, g, poses.geom_R, g)
-
-
 def make_need(context, poses, contacts, kinematics, motion):
     """Workspace for a context's steps.
 
@@ -180,6 +164,6 @@ def make_need(context, poses, contacts, kinematics, motion):
     most = MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else MOST_POINTS
     return allocate(
         Need, c=capacity, n=context.n, N=context.N, nq=len(context.q), rule=context.need_rule, poses=poses,
-        found=contacts(most), met=contacts(capacity), before=contacts(capacity), kin=kinematics,
-        motion=motion,
+        found=contacts(most), met=contacts(capacity), before=contacts(capacity), last=contacts(capacity),
+        kin=kinematics, motion=motion,
     )  # fmt: skip

@@ -18,19 +18,21 @@ from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.rays.shapes import inside
 from mb_contact.core.tree.spatial import (
     ZERO,
+    add_spatial,
     body_point,
     body_vector,
     matrix,
+    opposite,
     put_spatial,
     put_vector,
     spatial,
-    spatial_sum,
     transposed,
     turned,
     vector,
     vector_dot,
     vector_product,
     vector_sum,
+    wrench_at,
 )
 from mb_contact.types import SHAPE_CONVEX, SHAPE_HEIGHT_FIELD
 
@@ -164,13 +166,7 @@ def _act(h, body, s, external):
     force = vector_sum(ZERO, pads.pull[s], d)
     other = h.geoms.body[pads.meets[s]]
     if body >= 0:
-        _push(external, kin.p, body, x, force)
+        add_spatial(external, body, wrench_at(vector_sum(x, -1.0, vector(kin.p, body)), force))
     if other >= 0:
-        _push(external, kin.p, other, vector_sum(x, pads.gap[s], d), vector_sum(ZERO, -1.0, force))
-
-
-@kernel
-def _push(external, origin, k, x, force):
-    """A force at x on body k."""
-    moment = vector_product(vector_sum(x, -1.0, vector(origin, k)), force)
-    put_spatial(external, k, spatial_sum(spatial(external, k), 1.0, moment + force))
+        arm = vector_sum(vector_sum(x, pads.gap[s], d), -1.0, vector(kin.p, other))
+        add_spatial(external, other, wrench_at(arm, opposite(force)))

@@ -7,6 +7,7 @@ import math
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
+from mb_contact.core.collision.geometry import pose_of_shape
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import (
     at_start,
@@ -27,7 +28,6 @@ from mb_contact.core.step.need import (
     SIDEWAYS,
     STRIKES,
     SUNKEN,
-    pose_of_shape,
     put_met,
 )
 from mb_contact.core.tree.joints import integrate_joints
@@ -87,9 +87,9 @@ def move_pair(h, pair):
 
     Reads: buffers, geoms, need.  Writes: need.
     """
-    need = h.need
+    need, poses = h.need, h.need.poses
     for side in range(2):
-        pose_of_shape(h.geoms, need.kin, h.geoms.pairs[pair, side], need.poses)
+        pose_of_shape(h.geoms, need.kin.R, need.kin.p, h.geoms.pairs[pair, side], poses.geom_R, poses.geom_p)
     set_motion(h.geoms, pair, h.buffers.geom_R, h.buffers.geom_p, need.poses, need.motion)
 
 
@@ -160,17 +160,41 @@ def meet(h, k):
 
     Reads: buffers, geoms, need.  Writes: need.
     """
-    need, pair, t = h.need, h.need.pair[k], h.need.motion.time[0]
-    b, found, met = need.poses, need.found, need.met
-    b.reach[0] = h.geoms.margin[0] + relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
-    build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, found
-    )
+    need, pair = h.need, h.need.pair[k]
+    found, met = need.found, need.met
+    way = relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
+    find_contacts(h, pair, h.geoms.margin[0] + way, 0)
     for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
-        n, gap = vector(found.normal, i), found.gap[i]
-        on_a = at_start(need.motion, 0, t, vector_sum(vector(found.point, i), 0.5 * gap, n))
-        on_b = at_start(need.motion, 1, t, vector_sum(vector(found.point, i), -0.5 * gap, n))
-        apart = vector_sum(on_a, -1.0, on_b)
-        j = put_met(met, pair, found.feature[i], vector_dot(n, apart), n, vector_sum(on_b, 0.5, apart))
+        n = vector(found.normal, i)
+        middle, apart = taken_back(h, i, need.motion.time[0])
+        j = put_met(met, pair, found.feature[i], vector_dot(n, apart), n, middle)
         if need.kind[k] == STRIKES:
             put_vector(met.spread, j, vector_sum(ZERO, 0.5, apart))
+
+
+@kernel
+def find_contacts(h, pair, reach, on_way):
+    """Contacts of a pair where it is placed (``need.poses``), within reach [m], to ``need.found``.
+
+    On the way (1) sheets too may be entered deeply, from the side on which their features were.
+
+    Reads: geoms, need.  Writes: need.
+    """
+    b = h.need.poses
+    b.candidates[0], b.reach[0], b.work.mesh.query[1] = pair, reach, on_way
+    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found)
+    b.work.mesh.query[1] = 0
+
+
+@kernel
+def taken_back(h, i, t):
+    """(Middle, from B to A) [m] at the start of the points that are those of contact i of ``need.found`` at t.
+
+    Reads: need.  Writes: nothing.
+    """
+    found, motion = h.need.found, h.need.motion
+    n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
+    on_a = at_start(motion, 0, t, vector_sum(p, 0.5 * gap, n))
+    on_b = at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))
+    apart = vector_sum(on_a, -1.0, on_b)
+    return vector_sum(on_b, 0.5, apart), apart

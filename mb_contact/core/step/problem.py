@@ -9,6 +9,7 @@ Each of them poses its rows, says which laws they have and writes free velocitie
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, PARTNERS
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
@@ -84,8 +85,7 @@ def assemble_problem(h):
     h.system.tied[0] = 0
     h.system.soft[0] = 1 if h.soft.start.shape[0] > 0 else 0
     status = assemble_system(h, h.system, h.rows, h.bil, only_rows)
-    for i in range(h.system.count[ROWS]):
-        h.system.follower[i] = 0
+    fill(h.system.count[ROWS], h.system.follower, 0)
     if status == OK and ties:
         tie_rows(h.system)
     if status == OK:
@@ -156,8 +156,7 @@ def start_phase(h, q, theta):
         i = P.blocks.start[b]
         if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL:
             P.blocks.mu[i] = theta[P.source[i]] if P.follower[i] == 0 else 0.0
-    for i in range(P.count[ROWS]):
-        P.r[i] = 0.0
+    fill(P.count[ROWS], P.r, 0.0)
 
 
 @kernel
@@ -209,8 +208,7 @@ def solve(h, purpose):
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
         stage = max(stage, way)
-    for i in range(rows_in_use(h)):
-        h.sol.r[i] = 0.0
+    fill(rows_in_use(h), h.sol.r, 0.0)
     for i in range(P.count[ROWS]):
         h.sol.r[P.source[i]] += P.r[i]
     h.work.info[STAGE] = stage

@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, SPEED, VELOCITY
 from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.handle import IMPACT_SPEED, UNIT_SPEED
@@ -77,11 +78,9 @@ def remember(h):
             memory.impulse[i, a] = h.sol.r[3 * i + a]
         put_vector(memory.moment, i, moments(h.friction.surfaces, h.contacts.pair[i], h.friction.extra[i], h.sol.r))
     for i in range(c if h.soft.start.shape[0] > 0 else 0):
-        for a in range(5):
-            memory.stretch[i, a] = h.soft.end[i, a]
+        copy(5, h.soft.end[i], memory.stretch[i])
     for d in range(memory.joint.shape[0]):
-        for i in range(memory.joint.shape[1]):
-            memory.joint[d, i] = 0.0
+        fill(memory.joint.shape[1], memory.joint[d], 0.0)
     for i in range(3 * c, h.bil.info[FIRST]):
         dof = h.rows.dof[i]
         if dof >= 0:

@@ -23,7 +23,7 @@ from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.newton import TIGHT
 from mb_contact.core.solve.newton_step import attainable, evaluate
 from mb_contact.core.solve.system import BLOCKS, ISLANDS
-from mb_contact.core.tree.spatial import put_vector, vector, vector_product
+from mb_contact.core.tree.spatial import put_spatial, put_vector, spatial, vector, vector_product
 from mb_contact.core.workspace import (
     ASLEEP,
     AWAKE,
@@ -114,8 +114,7 @@ def _keep_inputs(h):
             s.target[i], s.target_rate[i] = h.joints.target[i], h.joints.target_rate[i]
     for k in range(s.external.shape[0]):
         if s.state[h.forest.tree[k]] != ASLEEP:
-            for a in range(6):
-                s.external[k, a] = h.work.external[k, a]
+            put_spatial(s.external, k, spatial(h.work.external, k))
     copy(3, h.gravity, s.frame)
     s.frame[3] = h.settings[DT]
 

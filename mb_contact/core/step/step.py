@@ -51,7 +51,7 @@ from mb_contact.core.solve.newton_step import attainable
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, ROWS
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
-from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
+from mb_contact.core.step.energy_balance import add_impulses, balance_energy, impulse_vectors
 from mb_contact.core.step.foundations import lay_foundations
 from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.pads import pull
@@ -302,7 +302,9 @@ def record_step(h):
     Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, soft, sol, tendons, v, work.
     Writes: soft, work.
     """
-    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
+    impulse_vectors(h.contacts, h.frames, h.sol.r, h.work.contact_impulse)
+    h.work.geom_impulse[:] = 0.0
+    add_impulses(h, h.contacts, h.work.contact_impulse, h.work.geom_impulse)
     balance_energy(
         h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.sol, h.bil, h.contacts.count[0],
         h.end.ahead, h.work,

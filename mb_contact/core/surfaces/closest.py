@@ -11,7 +11,7 @@ from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.core.surfaces.frames import surface_frame
 from mb_contact.core.surfaces.shapes import surface_derivatives
-from mb_contact.core.tree.spatial import rotate
+from mb_contact.core.tree.spatial import matrix, put_vector, turned, vector
 from mb_contact.types import OK
 
 NOT_CONVERGED = 22  #: a status
@@ -36,7 +36,7 @@ def closest_points(code, data, R, p, x, direction, work, A, order, limit):
             surface_frame(code, k, D, frame, work.A, W)
         g = x[4]
         for row in range(6):  # surface 2 in axes of body 1
-            D[1, row, 0], D[1, row, 1], D[1, row, 2] = rotate(R, 0, D[1, row, 0], D[1, row, 1], D[1, row, 2])
+            put_vector(D[1], row, turned(matrix(R, 0), vector(D[1], row)))
         b = work.rate
         worst = 0.0
         for c in range(3):

@@ -16,7 +16,6 @@ import numpy as np
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.surfaces.frames import surface_frame, surface_frame_rate
 from mb_contact.core.surfaces.shapes import surface_derivatives
-from mb_contact.core.tree.path_compliance import unit_row
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -27,6 +26,7 @@ from mb_contact.core.tree.spatial import (
     spatial,
     spatial_sum,
     turned,
+    unit_twist,
     vector,
     vector_product,
     vector_sum,
@@ -173,7 +173,7 @@ def contact_rates(work):
     if not abs(d) > 1e-12 * size.real:
         return SINGULAR_CONTACT
     for i in range(5):
-        wx, wy, wz, vx, vy, _ = unit_row(i)
+        wx, wy, wz, vx, vy, _ = unit_twist(i)
         x = wx - e00 * vx - e01 * vy
         y = wy - e10 * vx - e11 * vy
         x, y = (m11 * x - m01 * y) / d, (m00 * y - m10 * x) / d

@@ -17,7 +17,7 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.layout import DECELERATION, SLIP, SLIP_1, SLIP_2
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.tree.spatial import between, matrix, turned, vector_product
 
 LONG = 0.5  #: a step is long for a slip if friction takes more than this part of it
 TURN = 1e-3  #: by which a slip may turn in a long step [rad]
@@ -45,7 +45,6 @@ def unit_friction(work, watch):
     It keeps its sense within a step: where the slip ends, stages beyond would turn it and RK4 then stands still.
     In a step that is long for the slip it keeps its direction, see ``settle``.
     """
-    R = work.R
     guide = work.guide
     if guide[2] > 0.0:
         size = np.sqrt(guide[0] * guide[0] + guide[1] * guide[1])
@@ -56,11 +55,8 @@ def unit_friction(work, watch):
         y = -watch[SLIP_2] / watch[SLIP]
         if x * guide[0] + y * guide[1] > 0.0:
             x, y = -x, -y
-    tx, ty, tz = rotate(R, 0, x, y, 0.0)
-    D = work.D
-    o = work.point
-    mx, my, mz = cross(D[0, 0, 0] - o[0, 0], D[0, 0, 1] - o[0, 1], D[0, 0, 2] - o[0, 2], tx, ty, tz)
-    return tx, ty, tz, mx, my, mz
+    force = turned(matrix(work.R, 0), (x, y, 0.0))
+    return force + vector_product(between(work.D[0], 0, work.point, 0), force)
 
 
 @kernel

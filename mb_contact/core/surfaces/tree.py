@@ -33,10 +33,12 @@ from mb_contact.core.tree.spatial import (
     STILL,
     body_vector,
     linear,
+    matrix,
     put_spatial,
-    rotate_back,
     spatial,
     spatial_sum,
+    transposed,
+    turned,
     vector,
 )
 from mb_contact.types import JOINT_FLOATING, JOINT_ROLLING, JOINT_SPHERICAL, OK
@@ -167,9 +169,9 @@ def _coordinate_rates(tree, joints, q, v, q_dot, row):
         d = tree.v_start[k]
         kind = tree.joint_type[k]
         if kind == JOINT_FLOATING:
-            x, y, z = rotate_back(tree.R_joint, k, v[d + 3], v[d + 4], v[d + 5])
-            q_dot[row, s], q_dot[row, s + 1], q_dot[row, s + 2] = x, y, z
-            x, y, z = rotate_back(tree.R_joint, k, v[d], v[d + 1], v[d + 2])
+            back = transposed(matrix(tree.R_joint, k))
+            q_dot[row, s], q_dot[row, s + 1], q_dot[row, s + 2] = turned(back, (v[d + 3], v[d + 4], v[d + 5]))
+            x, y, z = turned(back, (v[d], v[d + 1], v[d + 2]))
             _quaternion_rate(q, s + 3, x, y, z, q_dot, row)
         elif kind == JOINT_SPHERICAL:
             _quaternion_rate(q, s, v[d], v[d + 1], v[d + 2], q_dot, row)

@@ -17,7 +17,7 @@ that the recursion of the blocks finds Omega(k, l) done.
 
 from mb_contact.core.jit import INTEGER, NOTHING, kernel, on_demand
 from mb_contact.core.tree.aggregates import arm
-from mb_contact.core.tree.path_compliance import block, scatter_compliances, scattered, unit_row
+from mb_contact.core.tree.path_compliance import block, scatter_compliances, scattered
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -31,6 +31,7 @@ from mb_contact.core.tree.spatial import (
     spatial_dot,
     spatial_sum,
     transposed,
+    unit_twist,
     vector_sum,
 )
 
@@ -119,7 +120,7 @@ def _edge(kin, g, i, e, psi):
     """psi(m, k) by rows."""
     l = arm(kin, g.base[i], g.body[e])
     for a in range(6):
-        row = unit_row(a)
+        row = unit_twist(a)
         t = moved(row, l)
         for c in range(g.columns[i]):
             t = spatial_sum(t, -g.D_inv[i, c] * spatial_dot(row, spatial(g.U[i], c)), spatial(g.B[e], c))

@@ -20,6 +20,7 @@ Delta^-1 in ``D_inv``.  Everything is done at the first body of the aggregate, w
 been swept; P of its bodies stays what the others have made of it.
 """
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import INTEGER, NOTHING, kernel, on_demand
 from mb_contact.core.tree.embedding import aggregate_maps
 from mb_contact.core.tree.hinges import (
@@ -85,8 +86,7 @@ def _eliminate_aggregate(tree, kin, dt, art, i):
     c = g.columns[i]
     for a in range(c):
         put_spatial(g.U[i], a, STILL)
-        for b in range(c):
-            g.D[a, b] = 0.0
+        fill(c, g.D[a], 0.0)
     if f >= 0:
         modal_own_inertia(kin, g, i, f)
     for e in range(g.first_dof[i], g.first_dof[i + 1]):

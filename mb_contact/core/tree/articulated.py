@@ -18,6 +18,7 @@ Bodies of an aggregate are swept as one joint (``aggregates.py``).  Symmetric 6 
 says.
 """
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.aggregates import aggregate_inertias, load_aggregates, open_aggregates
 from mb_contact.core.tree.gravity import has_own_gravity, own_weight
@@ -104,8 +105,7 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     n = tree.parent.shape[0]
     for k in range(n):
         put_spatial(art.z, k, spatial_sum(STILL, -1.0, spatial(impulse, k)))
-    for i in range(art.nu.shape[0]):
-        art.nu[i] = joint_impulse[i]
+    copy(art.nu.shape[0], joint_impulse, art.nu)
     _load_hinges(tree, kin, art, 0)
     for k in range(n):  # no Coriolis terms in a velocity jump: z is free again and serves as a(k) = 0
         put_spatial(art.z, k, STILL)

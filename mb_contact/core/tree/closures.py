@@ -21,9 +21,9 @@
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.frames import node_row
+from mb_contact.core.tree.frames import angular_row, node_rows
+from mb_contact.core.tree.rotations import rotation_vector
 from mb_contact.core.tree.spatial import (
-    STILL,
     ZERO,
     between,
     body_point,
@@ -38,6 +38,7 @@ from mb_contact.core.tree.spatial import (
     spatial_sum,
     spin,
     transposed,
+    unit_vector,
     vector,
     vector_dot,
     vector_product,
@@ -97,36 +98,14 @@ def _point_difference(a, b, kin, loop, x, y):
 
 
 @kernel
-def angular_pair(row, d, rows):
-    """The row d . (omega_a - omega_b); on the inertial frame it is not read."""
-    put_spatial(rows.on_a, row, d + ZERO)
-    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO))
-
-
-@kernel
-def _along(row, a, b, kin, point, on_a_at, on_b_at, d, rows):
-    """The row d . (v_a - v_b), each body at one of the two points."""
-    if a >= 0:
-        node_row(kin.p, a, vector(point, on_a_at), d, rows.on_a, row)
-    if b >= 0:
-        node_row(kin.p, b, vector(point, on_b_at), vector_sum(ZERO, -1.0, d), rows.on_b, row)
-
-
-@kernel
 def _point(row, a, b, kin, rows, loop, first):
     """Three rows along the world's axes."""
     _, bias = _point_difference(a, b, kin, loop, 0, 1)
     for c in range(3):
-        _along(row + c, a, b, kin, loop.point, 0, 1, _axis(c), rows)
+        node_rows(kin.p, a, vector(loop.point, 0), b, vector(loop.point, 1), unit_vector(c), rows, row + c)
         loop.error[row + c - first] = loop.point[0, c] - loop.point[1, c]
         rows.offset[row + c] = bias[c]
     return row + 3
-
-
-@kernel
-def _axis(c):
-    """Axis c of the world."""
-    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
 
 
 @kernel
@@ -137,7 +116,7 @@ def _distance(row, a, b, length, kin, rows, loop, first):
     if d < LEAST_DISTANCE:
         s, d = (LEAST_DISTANCE, 0.0, 0.0), LEAST_DISTANCE
     n = s[0] / d, s[1] / d, s[2] / d
-    _along(row, a, b, kin, loop.point, 0, 1, n, rows)
+    node_rows(kin.p, a, vector(loop.point, 0), b, vector(loop.point, 1), n, rows, row)
     u, bias = _point_difference(a, b, kin, loop, 0, 1)
     across = vector_dot(u, u) - vector_dot(n, u) ** 2
     rows.offset[row] = vector_dot(n, bias) + across / d
@@ -149,7 +128,7 @@ def _distance(row, a, b, length, kin, rows, loop, first):
 def _plane(row, c, a, b, kin, rows, loop, first):
     """The origin on A stays in the plane through that on B: n . s = 0, n the axis c of B, s = p_a - p_b."""
     n = loop.axes[1, 0, c], loop.axes[1, 1, c], loop.axes[1, 2, c]
-    _along(row, a, b, kin, loop.point, 0, 0, n, rows)
+    node_rows(kin.p, a, vector(loop.point, 0), b, vector(loop.point, 0), n, rows, row)
     s = between(loop.point, 0, loop.point, 1)
     w = spin(kin.V, b)
     turning = vector_product(w, n)  # dn/dt
@@ -191,7 +170,7 @@ def _axis_angles(row, a, b, kin, rows, loop, first):
     error = vector_product((R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]), (R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]))
     for c in range(2):
         t = R[1, 0, c], R[1, 1, c], R[1, 2, c]
-        angular_pair(row + c, t, rows)
+        angular_row(rows, row + c, t)
         rows.offset[row + c] = vector_dot(vector_product(w, t), apart)
         loop.error[row + c - first] = vector_dot(t, error)
     return row + 2
@@ -200,33 +179,9 @@ def _axis_angles(row, a, b, kin, rows, loop, first):
 @kernel
 def _weld_angles(row, rows, loop, first):
     """Three rows along the world's axes; the error is the rotation vector of R_a R_b*."""
-    turn = _rotation_vector(loop.axes)
+    turn = rotation_vector(product(matrix(loop.axes, 0), transposed(matrix(loop.axes, 1))))
     for c in range(3):
-        angular_pair(row + c, _axis(c), rows)
+        angular_row(rows, row + c, unit_vector(c))
         rows.offset[row + c] = 0.0
         loop.error[row + c - first] = turn[c]
     return row + 3
-
-
-@kernel
-def _rotation_vector(R):
-    """Rotation vector of E = R[0] R[1]*; of half a turn one of the two."""
-    e = product(matrix(R, 0), transposed(matrix(R, 1)))
-    x = 0.5 * (e[7] - e[5])
-    y = 0.5 * (e[2] - e[6])
-    z = 0.5 * (e[3] - e[1])
-    sine = np.sqrt(x * x + y * y + z * z)
-    trace = e[0] + e[4] + e[8]
-    angle = np.arctan2(sine, 0.5 * (trace - 1.0))
-    factor = 1.0
-    if sine > 1e-9:
-        factor = angle / sine
-    elif trace < 1.0:  # half a turn: the axis is a column of E + 1
-        if e[0] >= e[4] and e[0] >= e[8]:
-            x, y, z = e[0] + 1.0, e[3], e[6]
-        elif e[4] >= e[8]:
-            x, y, z = e[1], e[4] + 1.0, e[7]
-        else:
-            x, y, z = e[2], e[5], e[8] + 1.0
-        factor = angle / np.sqrt(x * x + y * y + z * z)
-    return factor * x, factor * y, factor * z

@@ -12,7 +12,17 @@ import numpy as np
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.modal_dynamics import modal_mass_matrix
-from mb_contact.core.tree.spatial import add_vector, gathered, momentum, spatial, spatial_dot, vector
+from mb_contact.core.tree.spatial import (
+    add_vector,
+    gathered,
+    matrix,
+    momentum,
+    put_matrix,
+    put_vector,
+    spatial,
+    spatial_dot,
+    vector,
+)
 from mb_contact.types import JOINT_FLOATING
 
 LONG_RUN = 16  # degrees of freedom of a run from which on whole runs pay (300 bodies in a chain: 185 -> 36 us)
@@ -43,6 +53,16 @@ def composite_inertias(tree, l, I, mc, mass):
         I[m, 2, 1] = I[m, 1, 2]
         add_vector(mc, m, (cx + w * x, cy + w * y, cz + w * z))
         mass[m] += w
+
+
+@sweep
+def body_composites(tree, kin, I, mc, mass):
+    """``composite_inertias`` of the bodies as they stand, whose own values stay in ``kin``."""
+    for k in range(tree.parent.shape[0]):
+        mass[k] = tree.mass[k]
+        put_vector(mc, k, vector(kin.mc, k))
+        put_matrix(I, k, matrix(kin.I, k))
+    composite_inertias(tree, kin.l, I, mc, mass)
 
 
 @sweep

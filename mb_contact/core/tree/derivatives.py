@@ -29,6 +29,7 @@ which needs the angular part of x alone.  I, P, h and f are summed over subtrees
 from typing import Annotated, NamedTuple
 
 from mb_contact.compile.handles import handle
+from mb_contact.core.arrays import copy
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.evaluate import finite, forward_dynamics_at, move
@@ -272,8 +273,7 @@ def evaluate_inverse_derivatives(d, q, v, v_dot, gravity):
         return NOT_FINITE, -1
     status, body = move(d.tree, d.kin, q, v)
     if status == OK:
-        for i in range(v.shape[0]):
-            d.v_dot[i] = v_dot[i]
+        copy(v.shape[0], v_dot, d.v_dot)
         _ascend(d, v, gravity)
         _descend(d)
     return status, body
@@ -296,7 +296,8 @@ def evaluate_forward_derivatives(d, q, v, effort, gravity):
             d.out[i, 2 * N + j] = 0.0
         d.out[i, N + i] -= d.tree.damping[i]
         d.out[i, 2 * N + i] = 1.0
-    _solve(d.before, d.M, d.out)
+    reduce_right(d.before, d.M, d.out)
+    expand_right(d.before, d.M, d.out)
     return OK, -1
 
 
@@ -316,20 +317,24 @@ def factor(before, M):
 
 
 @sweep
-def _solve(before, M, X):
-    """``X := M^-1 X`` with the factors of ``factor``, rows of X at a time."""
-    width = X.shape[1]
+def reduce_right(before, M, X):
+    """``X := L^-* X`` with the factors of ``factor``, rows of X at a time."""
     for i in range(before.shape[0] - 1, -1, -1):
         j = before[i]
         while j >= 0:
-            for c in range(width):
+            for c in range(X.shape[1]):
                 X[j, c] -= M[i, j] * X[i, c]
             j = before[j]
+
+
+@sweep
+def expand_right(before, M, X):
+    """``X := L^-1 D^-1 X``, behind which M^-1 of what ``reduce_right`` was given stands there."""
     for i in range(before.shape[0]):
-        for c in range(width):
+        for c in range(X.shape[1]):
             X[i, c] /= M[i, i]
         j = before[i]
         while j >= 0:
-            for c in range(width):
+            for c in range(X.shape[1]):
                 X[i, c] -= M[i, j] * X[j, c]
             j = before[j]

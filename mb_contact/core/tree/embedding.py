@@ -23,6 +23,7 @@ the dependent coordinates, from where the step has left them, and W their veloci
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand
 from mb_contact.core.tree.closures import closure_geometry
 from mb_contact.core.tree.joints import integrate_joint
@@ -57,8 +58,7 @@ def aggregate_maps(tree, kin, g, i):
     d = last - first
     g.columns[i] = d - rank
     for e in range(first, last):
-        for a in range(d - rank):
-            g.Z[e, a] = 0.0
+        fill(d - rank, g.Z[e], 0.0)
     c = 0
     for j in range(d):
         if g.dependent[j] == 0:
@@ -115,8 +115,7 @@ def _body_maps(tree, kin, g, i, c):
 def reduced_rows(tree, kin, g, i):
     """[1, W] of aggregate i over its scaled velocities, and T dG/dt v behind it, into G; the rank."""
     m = velocity_rows(tree, kin, g, i)
-    for j in range(g.first_dof[i + 1] - g.first_dof[i]):
-        g.may[j] = 1
+    fill(g.first_dof[i + 1] - g.first_dof[i], g.may, 1)
     return reduce_rows(g, i, m)
 
 
@@ -130,16 +129,14 @@ def velocity_rows(tree, kin, g, i):
         start = row
         row = closure_geometry(g.closures, j, kin, row, 0, g.rows, g.loop)
         for r in range(start, row):
-            for a in range(d):
-                g.G[r, a] = 0.0
+            fill(d, g.G[r], 0.0)
             g.G[r, d] = g.rows.offset[r]
         _spread(tree, kin, g, i, start, row, g.closures.body_a[j], g.rows.on_a)
         _spread(tree, kin, g, i, start, row, g.closures.body_b[j], g.rows.on_b)
         for r in range(start, row):
             _scale(g, i, r, d, _is_length(g, j, r))
     for j in range(g.first_gear[i], g.first_gear[i + 1]):
-        for a in range(d + 1):
-            g.G[row, a] = 0.0
+        fill(d + 1, g.G[row], 0.0)
         g.G[row, g.place[tree.v_start[g.gears.body_a[j]]]] = 1.0
         g.G[row, g.place[tree.v_start[g.gears.body_b[j]]]] = -g.gears.ratio[j]
         _scale(g, i, row, d, False)
@@ -194,8 +191,7 @@ def reduce_rows(g, i, m):
     """
     first = g.first_dof[i]
     d = g.first_dof[i + 1] - first
-    for j in range(d):
-        g.dependent[j] = 0
+    fill(d, g.dependent, 0)
     rank = 0
     largest = 0.0
     for kept in range(2):
@@ -263,8 +259,7 @@ def close_aggregates(tree, q, v, kin, g):
     for i in range(g.base.shape[0]):
         first = g.first_dof[i]
         d = g.first_dof[i + 1] - first
-        for j in range(d):
-            g.may[j] = 1
+        fill(d, g.may, 1)
         closed = CLOSED * (1.0 + _largest(vector(kin.p, g.body[g.first_body[i]])) / g.length[i])
         for _ in range(NEWTON_STEPS):
             m = velocity_rows(tree, kin, g, i)

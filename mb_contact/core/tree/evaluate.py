@@ -8,6 +8,7 @@ TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are checke
 function returns (status, body), and nothing of its output may be used unless the status is OK.
 """
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.compliance import compliance_of_nodes
@@ -80,8 +81,7 @@ def mass_matrix_at(tree, kin, mass, top, screws, q, M):
     status, k = place(tree, kin, q)
     if status != OK:
         return status, k
-    for i in range(mass.shape[0]):
-        mass[i] = tree.mass[i]
+    copy(mass.shape[0], tree.mass, mass)
     composite_inertias(tree, kin.l, kin.I, kin.mc, mass)
     mass_matrix(tree, kin, kin.I, kin.mc, mass, top, screws, M)
     return (OK if _finite_diagonal(M) else NOT_FINITE), -1

@@ -170,3 +170,19 @@ def node_row(origin, k, point, direction, row, i):
     """``row[i] := phi(k, node) [0; d]``: its velocity along the direction d is row . V(k)."""
     r = vector_sum(point, -1.0, vector(origin, k))
     put_spatial(row, i, gathered(ZERO + direction, r))
+
+
+@sweep
+def node_rows(origin, a, x, b, y, d, rows, row):
+    """The row d . (v_a - v_b) of the points of bodies a and b that are at x and at y; -1 is the inertial frame."""
+    if a >= 0:
+        node_row(origin, a, x, d, rows.on_a, row)
+    if b >= 0:
+        node_row(origin, b, y, vector_sum(ZERO, -1.0, d), rows.on_b, row)
+
+
+@sweep
+def angular_row(rows, row, d):
+    """The row d . (omega_a - omega_b); on the inertial frame it is not read."""
+    put_spatial(rows.on_a, row, d + ZERO)
+    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO))

@@ -7,7 +7,8 @@ from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.gravity import gravity_of, own_weight
 from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.modal_dynamics import (
-    modal_inverse_dynamics,
+    modal_accelerations,
+    modal_efforts,
     modal_kinetic_energy,
     modal_rate_energy,
     modal_rate_momentum,
@@ -41,28 +42,28 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
     effort : (N,)
         Output.
     """
-    if has_modes(kin):
-        modal_inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
-        return
     n = tree.parent.shape[0]
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
-    for k in range(n):
-        x = base
-        if tree.parent[k] >= 0:
-            x = moved(spatial(alpha, tree.parent[k]), vector(kin.l, k))
-        x = spatial_sum(x, 1.0, spatial(kin.a, k))
-        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            x = spatial_sum(x, v_dot[i], spatial(kin.H, i))
-        put_spatial(alpha, k, x)
-        inertial = momentum(kin.I, kin.mc, tree.mass[k], k, x)
-        f = spatial_sum(inertial, 1.0, spatial(kin.b, k))  # M alpha + b
-        put_spatial(force, k, spatial_sum(f, -1.0, own_weight(tree, kin.mc, gravity, k)))
+    if has_modes(kin):
+        modal_accelerations(tree, kin, gravity, base, v_dot, alpha, force)
+    else:
+        for k in range(n):
+            x = moved(spatial(alpha, tree.parent[k]), vector(kin.l, k)) if tree.parent[k] >= 0 else base
+            x = spatial_sum(x, 1.0, spatial(kin.a, k))
+            for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+                x = spatial_sum(x, v_dot[i], spatial(kin.H, i))
+            put_spatial(alpha, k, x)
+            inertial = momentum(kin.I, kin.mc, tree.mass[k], k, x)
+            f = spatial_sum(inertial, 1.0, spatial(kin.b, k))  # M alpha + b
+            put_spatial(force, k, spatial_sum(f, -1.0, own_weight(tree, kin.mc, gravity, k)))
     for k in range(n - 1, -1, -1):
         f = spatial(force, k)
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):  # T = H f
             effort[i] = spatial_dot(spatial(kin.H, i), f) + tree.armature[i] * v_dot[i]
         if tree.parent[k] >= 0:
             add_spatial(force, tree.parent[k], gathered(f, vector(kin.l, k)))
+    if has_modes(kin):
+        modal_efforts(kin.modal, v_dot, alpha, force, effort)
 
 
 @kernel

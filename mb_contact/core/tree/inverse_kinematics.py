@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.evaluate import place
 from mb_contact.core.tree.frames import frame_jacobians, frame_poses
+from mb_contact.core.tree.rotations import rotation_vector
+from mb_contact.core.tree.spatial import matrix, product, transposed
 from mb_contact.types import OK
 
 LEAST = 1e-14  #: damping at the solution [m^2, rad^2]: what keeps a singular J J^T from being divided by
@@ -55,39 +58,6 @@ class Space(NamedTuple):
 
 
 @kernel
-def rotation_error(R, A, i):
-    """log(R[i] A[i]^T), the rotation vector from A to R in world axes [rad]."""
-    D00 = R[i, 0, 0] * A[i, 0, 0] + R[i, 0, 1] * A[i, 0, 1] + R[i, 0, 2] * A[i, 0, 2]
-    D11 = R[i, 1, 0] * A[i, 1, 0] + R[i, 1, 1] * A[i, 1, 1] + R[i, 1, 2] * A[i, 1, 2]
-    D22 = R[i, 2, 0] * A[i, 2, 0] + R[i, 2, 1] * A[i, 2, 1] + R[i, 2, 2] * A[i, 2, 2]
-    D01 = R[i, 0, 0] * A[i, 1, 0] + R[i, 0, 1] * A[i, 1, 1] + R[i, 0, 2] * A[i, 1, 2]
-    D10 = R[i, 1, 0] * A[i, 0, 0] + R[i, 1, 1] * A[i, 0, 1] + R[i, 1, 2] * A[i, 0, 2]
-    D02 = R[i, 0, 0] * A[i, 2, 0] + R[i, 0, 1] * A[i, 2, 1] + R[i, 0, 2] * A[i, 2, 2]
-    D20 = R[i, 2, 0] * A[i, 0, 0] + R[i, 2, 1] * A[i, 0, 1] + R[i, 2, 2] * A[i, 0, 2]
-    D12 = R[i, 1, 0] * A[i, 2, 0] + R[i, 1, 1] * A[i, 2, 1] + R[i, 1, 2] * A[i, 2, 2]
-    D21 = R[i, 2, 0] * A[i, 1, 0] + R[i, 2, 1] * A[i, 1, 1] + R[i, 2, 2] * A[i, 1, 2]
-    x, y, z = 0.5 * (D21 - D12), 0.5 * (D02 - D20), 0.5 * (D10 - D01)
-    sine, cosine = math.sqrt(x * x + y * y + z * z), 0.5 * (D00 + D11 + D22 - 1.0)
-    angle = math.atan2(sine, cosine)
-    if sine > 1e-7:
-        t = angle / sine
-        return t * x, t * y, t * z
-    if cosine > 0.0:
-        return x, y, z
-    x, y, z = 0.5 * (1.0 + D00), 0.5 * (1.0 + D11), 0.5 * (1.0 + D22)  # squares of the axis of half a turn
-    if x >= y and x >= z:
-        x = math.sqrt(x)
-        y, z = 0.25 * (D01 + D10) / x, 0.25 * (D02 + D20) / x
-    elif y >= z:
-        y = math.sqrt(y)
-        x, z = 0.25 * (D01 + D10) / y, 0.25 * (D12 + D21) / y
-    else:
-        z = math.sqrt(z)
-        x, y = 0.25 * (D02 + D20) / z, 0.25 * (D12 + D21) / z
-    return angle * x, angle * y, angle * z
-
-
-@kernel
 def set_coordinates(moved, x, q):
     """q of what x moves."""
     for s in range(moved.q.shape[0]):
@@ -104,7 +74,8 @@ def pose_errors(h, nodes, wanted, q, e):
     row, worst = 0, 0.0
     for i in range(nodes.body.shape[0]):
         if nodes.first[i] == 0:
-            e[row], e[row + 1], e[row + 2] = rotation_error(wanted.R, nodes.R, i)
+            error = product(matrix(wanted.R, i), transposed(matrix(nodes.R, i)))
+            e[row], e[row + 1], e[row + 2] = rotation_vector(error)
             row += 3
         for d in range(3):
             e[row + d] = wanted.p[i, d] - nodes.p[i, d]
@@ -119,10 +90,8 @@ def jacobian_of_unknowns(h, nodes, moved, space):
     """J (rows, N) of the nodes at the poses that ``pose_errors`` left, and Jx (rows, m) by the unknowns."""
     rows = space.J.shape[0]
     for i in range(rows):
-        for d in range(space.J.shape[1]):
-            space.J[i, d] = 0.0
-        for j in range(space.Jx.shape[1]):
-            space.Jx[i, j] = 0.0
+        fill(space.J.shape[1], space.J[i], 0.0)
+        fill(space.Jx.shape[1], space.Jx[i], 0.0)
     frame_jacobians(h.tree, h.kin, nodes.body, nodes.first, nodes.p, space.J)
     for s in range(moved.q.shape[0]):
         for i in range(rows):
@@ -173,8 +142,7 @@ def damped_step(space, right, damping):
 def bounded_step(moved, space, x, right, damping):
     """``damped_step`` with the coordinates held that stand at a limit and would leave it; into x, clipped."""
     m = x.shape[0]
-    for k in range(m):
-        space.held[k] = 0
+    fill(m, space.held, 0)
     for _ in range(m):
         damped_step(space, right, damping)
         more = 0
@@ -220,19 +188,16 @@ def search(h, nodes, moved, wanted, space, starts, q, x, tolerance, iterations):
     """
     nearest, chosen = np.inf, 0
     for a in range(starts.shape[0]):
-        for k in range(x.shape[0]):
-            x[k] = starts[a, k]
+        copy(x.shape[0], starts[a], x)
         status, worst = approach(h, nodes, moved, wanted, space, q, x, tolerance, iterations)
         if status != OK:
             return status, worst, a
-        for k in range(x.shape[0]):
-            starts[a, k] = x[k]
+        copy(x.shape[0], x, starts[a])
         if worst < nearest:
             nearest, chosen = worst, a
         if worst <= tolerance:
             return status, worst, a + 1
-    for k in range(x.shape[0]):
-        x[k] = starts[chosen, k]
+    copy(x.shape[0], starts[chosen], x)
     set_coordinates(moved, x, q)
     return OK, nearest, starts.shape[0]
 
@@ -251,8 +216,7 @@ def settle(h, nodes, moved, wanted, space, rest, q, x, tolerance, iterations):
             space.e[i] = 0.0
             for k in range(m):
                 space.e[i] -= space.Jx[i, k] * (rest[k] - x[k])
-        for k in range(m):
-            space.held[k] = 0
+        fill(m, space.held, 0)
         damped_step(space, space.e, LEAST)
         moves = 0.0
         for k in range(m):

@@ -23,6 +23,7 @@ To add a joint type: its constants in ``types.py``, a branch in ``joint_motion``
 """
 
 from mb_contact.core.jit import kernel, part, sweep
+from mb_contact.core.tree.rotations import rotate_quaternion, set_axis_angle, set_quaternion, turn_about
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -30,13 +31,9 @@ from mb_contact.core.tree.spatial import (
     matrix,
     put_spatial,
     put_vector,
-    rotate_back,
-    rotate_quaternion,
-    set_axis_angle,
-    set_quaternion,
     spatial_sum,
     spin,
-    turn_about,
+    transposed,
     turned,
     vector,
     vector_product,
@@ -177,12 +174,11 @@ def integrate_joint(tree, k, v, dt, q):
     kind = tree.joint_type[k]
     if kind == JOINT_FLOATING:
         # a floating joint hangs on the inertial frame: world axes to joint axes is R_joint*
-        x, y, z = rotate_back(tree.R_joint, k, v[d], v[d + 1], v[d + 2])
+        back = transposed(matrix(tree.R_joint, k))
+        x, y, z = turned(back, (v[d], v[d + 1], v[d + 2]))
         rotate_quaternion(q, s + 3, x * dt, y * dt, z * dt)
-        x, y, z = rotate_back(tree.R_joint, k, v[d + 3], v[d + 4], v[d + 5])
-        q[s] += x * dt
-        q[s + 1] += y * dt
-        q[s + 2] += z * dt
+        x, y, z = turned(back, (v[d + 3], v[d + 4], v[d + 5]))
+        q[s], q[s + 1], q[s + 2] = vector_sum((q[s], q[s + 1], q[s + 2]), dt, (x, y, z))
     elif kind == JOINT_SPHERICAL:
         rotate_quaternion(q, s, v[d] * dt, v[d + 1] * dt, v[d + 2] * dt)
     else:

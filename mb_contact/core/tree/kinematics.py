@@ -19,6 +19,7 @@ from mb_contact.core.tree.modal import (
     place_node,
     take_coordinates,
 )
+from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -26,7 +27,6 @@ from mb_contact.core.tree.spatial import (
     linear,
     matrix,
     moved,
-    multiply,
     product,
     put_matrix,
     put_spatial,
@@ -97,9 +97,7 @@ def body_velocities(tree, kin, v, V):
         modal_velocities(tree, kin, v, V)
         return
     for k in range(tree.parent.shape[0]):
-        V_k = STILL
-        if tree.parent[k] >= 0:
-            V_k = moved(spatial(V, tree.parent[k]), vector(kin.l, k))
+        V_k = moved(spatial(V, tree.parent[k]), vector(kin.l, k)) if tree.parent[k] >= 0 else STILL
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             V_k = spatial_sum(V_k, v[i], spatial(kin.H, i))
         put_spatial(V, k, V_k)

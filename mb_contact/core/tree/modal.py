@@ -19,9 +19,9 @@ sum rho x h about its origin and sum J_i.h on eta_i; to these come the sections'
 ``bias_terms`` have what a rigid body has; what is beyond is here, and what other sweeps need in ``modal_dynamics``.
 """
 
-import numpy as np
 
 from mb_contact.core.jit import NOTHING, VECTOR, kernel, on_demand, sweep
+from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -44,8 +44,6 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 
-SMALL = 0.25  #: square of an angle [rad^2] below which series are more exact than sines and cosines
-
 
 @sweep
 def has_modes(kin):
@@ -54,44 +52,9 @@ def has_modes(kin):
 
 
 @kernel
-def _series(x, first):
-    """Sum over k of (-x)^k / (2 k + first)!, and twice its derivative, to rounding for x < 1/4."""
-    term = 1.0
-    for i in range(2, first + 1):
-        term /= i
-    value = term
-    rate = 0.0
-    for k in range(1, 8):
-        term /= -float((2 * k + first - 1) * (2 * k + first))
-        rate += 2.0 * k * term
-        term *= x
-        value += term
-    return value, rate
-
-
-@kernel
-def _turn_factors(x):
-    """b = (1 - cos t) / t^2, c = (t - sin t) / t^3, b' / t and c' / t of an angle with the square x."""
-    if x < SMALL:
-        b, b_rate = _series(x, 2)
-        c, c_rate = _series(x, 3)
-        return b, c, b_rate, c_rate
-    t = np.sqrt(x)
-    s, k = np.sin(t), 1.0 - np.cos(t)
-    return k / x, (t - s) / (t * x), (t * s - 2.0 * k) / (x * x), (t * k - 3.0 * (t - s)) / (t * x * x)
-
-
-@kernel
-def _left_jacobian(b, c, psi, u):
-    """J_l(psi) u = u + b psi x u + c psi x (psi x u)."""
-    w = vector_product(psi, u)
-    return vector_sum(vector_sum(u, b, w), c, vector_product(psi, w))
-
-
-@kernel
 def _left_jacobian_rate(x, psi, rate, u):
     """d/dt J_l(psi) u at the rate of psi, x = psi . psi."""
-    b, c, b_rate, c_rate = _turn_factors(x)
+    b, c, b_rate, c_rate = turn_factors(x)
     d = vector_dot(psi, rate)
     w = vector_product(psi, u)
     turning = vector_sum(vector_product(rate, w), 1.0, vector_product(psi, vector_product(rate, u)))
@@ -142,7 +105,7 @@ def place_node(tree, kin, k, l):
     frame = matrix(kin.R, m)
     psi = _node_rotation_vector(g, e, g.eta)
     x = vector_dot(psi, psi)
-    b, c, _, _ = _turn_factors(x)
+    b, c, _, _ = turn_factors(x)
     shift, axis = ZERO, vector(g.axis, f)
     for i in range(r):
         t = 0.0
@@ -150,7 +113,7 @@ def place_node(tree, kin, k, l):
             t += g.short[g.first_short[e] + i * r + j] * g.eta[first + j]
         change = vector_sum(vector(g.shape, at + i), t, axis)
         shift = vector_sum(shift, g.eta[first + i], vector_sum(vector(g.shape, at + i), 0.5 * t, axis))
-        turning = turned(frame, _left_jacobian(b, c, psi, vector(g.slope, at + i)))
+        turning = turned(frame, left_jacobian(b, c, psi, vector(g.slope, at + i)))
         put_spatial(g.columns, at + i, turning + turned(frame, change))
     put_matrix(kin.R, k, product(frame, product(_rotation(b, c, x, psi), matrix(tree.R_joint, k))))
     return vector_sum(l, 1.0, turned(frame, shift))
@@ -161,9 +124,7 @@ def modal_velocities(tree, kin, v, V):
     """``body_velocities`` of a tree with flexible links."""
     g = kin.modal
     for k in range(tree.parent.shape[0]):
-        V_k = STILL
-        if tree.parent[k] >= 0:
-            V_k = moved(spatial(V, tree.parent[k]), vector(kin.l, k))
+        V_k = moved(spatial(V, tree.parent[k]), vector(kin.l, k)) if tree.parent[k] >= 0 else STILL
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             V_k = spatial_sum(V_k, v[i], spatial(kin.H, i))
         put_spatial(V, k, spatial_sum(V_k, 1.0, node_motion(g, k, v)))

@@ -74,14 +74,11 @@ def modal_forces(kin, aggregates, nu):
 
 
 @on_demand(NOTHING)
-def modal_inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
-    """``inverse_dynamics`` of a tree with flexible links; without the forces of what makes modes stiff."""
+def modal_accelerations(tree, kin, gravity, base, v_dot, alpha, force):
+    """The first sweep of ``inverse_dynamics`` of a tree with flexible links."""
     g = kin.modal
-    base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for k in range(tree.parent.shape[0]):
-        x = base
-        if tree.parent[k] >= 0:
-            x = moved(spatial(alpha, tree.parent[k]), vector(kin.l, k))
+        x = moved(spatial(alpha, tree.parent[k]), vector(kin.l, k)) if tree.parent[k] >= 0 else base
         x = spatial_sum(x, 1.0, spatial(kin.a, k))
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             x = spatial_sum(x, v_dot[i], spatial(kin.H, i))
@@ -92,12 +89,11 @@ def modal_inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
         put_spatial(force, k, spatial_sum(f, -1.0, own_weight(tree, kin.mc, gravity, k)))
     for f in range(g.link.shape[0]):
         add_spatial(force, g.link[f], _coupled(g, f, v_dot))
-    for k in range(tree.parent.shape[0] - 1, -1, -1):
-        x = spatial(force, k)
-        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            effort[i] = spatial_dot(spatial(kin.H, i), x) + tree.armature[i] * v_dot[i]
-        if tree.parent[k] >= 0:
-            add_spatial(force, tree.parent[k], gathered(x, vector(kin.l, k)))
+
+
+@on_demand(NOTHING)
+def modal_efforts(g, v_dot, alpha, force, effort):
+    """Efforts on the modes, behind ``inverse_dynamics``; without the forces of what makes them stiff."""
     for f in range(g.link.shape[0]):
         x = spatial(alpha, g.link[f])
         first = g.first_mode[f]

@@ -26,6 +26,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
@@ -202,8 +203,7 @@ def _reflect(B, first, rows, column, columns):
 @kernel
 def _compress(S, done):
     """The 12 rows of S to 6 with the same S* S, in S[:6]; columns are eliminated largest first."""
-    for j in range(6):
-        done[j] = 0
+    fill(6, done, 0)
     for i in range(6):
         best = -1.0
         p = 0

@@ -15,7 +15,7 @@ from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.compliance import compliance_of_nodes
-from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.tree.composite import body_composites, mass_matrix, mirror
 from mb_contact.core.tree.frames import frame_bias, frame_jacobians, frame_poses
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.types import OK
@@ -73,13 +73,7 @@ def operational_terms(h, o):
 @kernel
 def joint_terms(h, o):
     """Mass matrix ``o.M`` by composite bodies and nonlinear effects ``o.effort``."""
-    for k in range(o.mass.shape[0]):
-        o.mass[k] = h.tree.mass[k]
-        for a in range(3):
-            o.moment[k, a] = h.kin.mc[k, a]
-            for b in range(3):
-                o.inertia[k, a, b] = h.kin.I[k, a, b]
-    composite_inertias(h.tree, h.kin.l, o.inertia, o.moment, o.mass)
+    body_composites(h.tree, h.kin, o.inertia, o.moment, o.mass)
     mass_matrix(h.tree, h.kin, o.inertia, o.moment, o.mass, o.top, o.screws, o.M)
     mirror(o.M)
     inverse_dynamics(h.tree, h.kin, h.gravity, o.still, o.alpha, o.force, o.effort)

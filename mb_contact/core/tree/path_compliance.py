@@ -18,6 +18,7 @@ from mb_contact.core.tree.spatial import (
     spatial_dot,
     spatial_sum,
     transposed,
+    unit_twist,
     vector,
     vector_sum,
 )
@@ -75,24 +76,11 @@ def _less_products(a, x, y):
 
 
 @sweep
-def unit_row(a):
-    """Row a of the unit matrix."""
-    return (
-        1.0 if a == 0 else 0.0,
-        1.0 if a == 1 else 0.0,
-        1.0 if a == 2 else 0.0,
-        1.0 if a == 3 else 0.0,
-        1.0 if a == 4 else 0.0,
-        1.0 if a == 5 else 0.0,
-    )
-
-
-@sweep
 def _path_product(Psi, l, H, U, D_inv, first, last, k, m, fresh):
     """Psi[k] := Psi[m] psi(m, k), or psi(m, k) alone where the path starts at m (``fresh``); psi = phi (1 - G H)."""
     offset = vector(l, k)
     for a in range(6):
-        t = moved(unit_row(a) if fresh else spatial(Psi[m], a), offset)  # times phi
+        t = moved(unit_twist(a) if fresh else spatial(Psi[m], a), offset)  # times phi
         for i in range(first, last):
             t = spatial_sum(t, -D_inv[i] * spatial_dot(t, spatial(U, i)), spatial(H, i))
         put_spatial(Psi[k], a, t)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small rigid-body building blocks: rotations, quaternions, cross products, spatial vectors and inertias.
+"""Small rigid-body building blocks: vectors, spatial vectors, matrices and inertias.
 
 Arrays of vectors and matrices are taken with an index.  What a sweep computes with stands in tuples of scalars: vectors
 (3), spatial vectors (6, angular part first) and 3 x 3 matrices by rows (9), because LLVM cannot tell that a store into
@@ -80,6 +80,18 @@ def between(B, j, A, i):
 
 
 @sweep
+def unit_vector(c):
+    """Axis c of three."""
+    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
+
+
+@sweep
+def unit_twist(i):
+    """Spatial vector of one along component i."""
+    return unit_vector(i) + unit_vector(i - 3)
+
+
+@sweep
 def vector_sum(a, t, b):
     """``a + t b`` of two vectors."""
     return a[0] + t * b[0], a[1] + t * b[1], a[2] + t * b[2]
@@ -89,6 +101,25 @@ def vector_sum(a, t, b):
 def vector_dot(a, b):
     """``a . b`` of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@sweep
+def length_of(a):
+    """``|a|`` of a vector."""
+    return np.sqrt(vector_dot(a, a))
+
+
+@sweep
+def unit_of(a):
+    """(a over its length, its length) of a vector; zero where that is zero."""
+    length = length_of(a)
+    return (vector_sum(ZERO, 1.0 / length, a) if length > 0.0 else ZERO), length
+
+
+@sweep
+def opposite(a):
+    """``-a`` of a vector."""
+    return -a[0], -a[1], -a[2]
 
 
 @sweep
@@ -125,6 +156,12 @@ def moved(V, l):
 def gathered(f, l):
     """``phi f = [n + l x f; f]``: the force f, which acts at l, about the origin."""
     return vector_sum(f[:3], 1.0, vector_product(l, f[3:])) + f[3:]
+
+
+@sweep
+def wrench_at(r, f):
+    """``[r x f; f]``: the force f that acts at r as a spatial force about the origin."""
+    return vector_product(r, f) + f
 
 
 @sweep
@@ -293,105 +330,3 @@ def packed_shift(a, b, c, l):
         a[5] + (x * b[7] - y * b[6]) - (e6 * y - e7 * x),
     )
     return d, (e0, e1, e2, e3, e4, e5, e6, e7, e8), c
-
-
-@sweep
-def rotate(R, k, x, y, z):
-    """Components of ``R[k] @ (x, y, z)``."""
-    return (
-        R[k, 0, 0] * x + R[k, 0, 1] * y + R[k, 0, 2] * z,
-        R[k, 1, 0] * x + R[k, 1, 1] * y + R[k, 1, 2] * z,
-        R[k, 2, 0] * x + R[k, 2, 1] * y + R[k, 2, 2] * z,
-    )
-
-
-@sweep
-def rotate_back(R, k, x, y, z):
-    """Components of ``R[k]* @ (x, y, z)``."""
-    return (
-        R[k, 0, 0] * x + R[k, 1, 0] * y + R[k, 2, 0] * z,
-        R[k, 0, 1] * x + R[k, 1, 1] * y + R[k, 2, 1] * z,
-        R[k, 0, 2] * x + R[k, 1, 2] * y + R[k, 2, 2] * z,
-    )
-
-
-@sweep
-def cross(ax, ay, az, bx, by, bz):
-    """Components of ``a x b``."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-
-
-@sweep
-def set_axis_angle(R, k, x, y, z, angle):
-    """``R[k]`` := rotation by ``angle`` [rad] about the unit axis (x, y, z) (Rodrigues)."""
-    c = np.cos(angle)
-    s = np.sin(angle)
-    d = 1.0 - c
-    R[k, 0, 0] = c + d * x * x
-    R[k, 0, 1] = d * x * y - s * z
-    R[k, 0, 2] = d * x * z + s * y
-    R[k, 1, 0] = d * y * x + s * z
-    R[k, 1, 1] = c + d * y * y
-    R[k, 1, 2] = d * y * z - s * x
-    R[k, 2, 0] = d * z * x - s * y
-    R[k, 2, 1] = d * z * y + s * x
-    R[k, 2, 2] = c + d * z * z
-
-
-@sweep
-def turn_about(A, i, x, y, z, angle, C, k):
-    """``C[k]`` := ``A[i]`` times the rotation by ``angle`` about the unit axis (x, y, z); C[k] must not be A[i]."""
-    c = np.cos(angle)
-    s = np.sin(angle)
-    for r in range(3):
-        a = A[i, r, 0]
-        b = A[i, r, 1]
-        e = A[i, r, 2]
-        d = (1.0 - c) * (a * x + b * y + e * z)
-        C[k, r, 0] = c * a + s * (b * z - e * y) + d * x
-        C[k, r, 1] = c * b + s * (e * x - a * z) + d * y
-        C[k, r, 2] = c * e + s * (a * y - b * x) + d * z
-
-
-@sweep
-def set_quaternion(R, k, x, y, z, w):
-    """``R[k]`` := rotation of the quaternion x y z w, normalised here."""
-    s = 2.0 / (x * x + y * y + z * z + w * w)
-    R[k, 0, 0] = 1.0 - s * (y * y + z * z)
-    R[k, 0, 1] = s * (x * y - z * w)
-    R[k, 0, 2] = s * (x * z + y * w)
-    R[k, 1, 0] = s * (x * y + z * w)
-    R[k, 1, 1] = 1.0 - s * (x * x + z * z)
-    R[k, 1, 2] = s * (y * z - x * w)
-    R[k, 2, 0] = s * (x * z - y * w)
-    R[k, 2, 1] = s * (y * z + x * w)
-    R[k, 2, 2] = 1.0 - s * (x * x + y * y)
-
-
-@sweep
-def multiply(A, i, B, j, C, k):
-    """``C[k]`` := ``A[i] @ B[j]`` for 3 x 3 blocks; C must not alias A or B."""
-    for r in range(3):
-        for c in range(3):
-            C[k, r, c] = A[i, r, 0] * B[j, 0, c] + A[i, r, 1] * B[j, 1, c] + A[i, r, 2] * B[j, 2, c]
-
-
-@sweep
-def rotate_quaternion(q, s, wx, wy, wz):
-    """Quaternion ``q[s:s+4]`` (x y z w) := exp([w]) * q, w a rotation vector in world axes [rad]."""
-    angle = np.sqrt(wx * wx + wy * wy + wz * wz)
-    if angle < 1e-8:
-        f = 0.5 - angle * angle / 48.0
-    else:
-        f = np.sin(0.5 * angle) / angle
-    ex, ey, ez, ew = f * wx, f * wy, f * wz, np.cos(0.5 * angle)
-    x, y, z, w = q[s], q[s + 1], q[s + 2], q[s + 3]
-    nx = ew * x + ex * w + ey * z - ez * y
-    ny = ew * y - ex * z + ey * w + ez * x
-    nz = ew * z + ex * y - ey * x + ez * w
-    nw = ew * w - ex * x - ey * y - ez * z
-    norm = np.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
-    q[s] = nx / norm
-    q[s + 1] = ny / norm
-    q[s + 2] = nz / norm
-    q[s + 3] = nw / norm

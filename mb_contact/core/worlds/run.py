@@ -132,8 +132,7 @@ def _command(h, lane, store, job, w, controller):
         time = lane.time_before[0] + (lane.clock[EVEN] + t) * h.settings[DT]
         if call_controller(controller, time, w, h.q, h.v, command, job.data) != 0:
             return 1
-    for i in range(h.effort.shape[0]):
-        h.effort[i] = 0.0
+    fill(h.effort.shape[0], h.effort, 0.0)
     for j in range(command.shape[0]):
         h.effort[lane.joint_v[j]] = command[j]
     return 0
@@ -146,10 +145,8 @@ def _keep_step(h, lane, store, job, w):
     residual = max(out[COMPLEMENTARITY], max(out[INFEASIBILITY], out[LOOP_RESIDUAL]))
     lane.worst[0] = max(lane.worst[0], residual)
     if job.q.shape[1] > 0:
-        for i in range(h.q.shape[0]):
-            job.q[k, t, i] = h.q[i]
-        for i in range(h.v.shape[0]):
-            job.v[k, t, i] = h.v[i]
+        copy(h.q.shape[0], h.q, job.q[k, t])
+        copy(h.v.shape[0], h.v, job.v[k, t])
         job.residual[k, t] = residual
         job.contacts[k, t] = h.memory.count[0]
 
@@ -205,14 +202,11 @@ def _load_values(lane, values, w):
         for i in range(lane.damping.shape[0]):
             lane.damping[i] = lane.total[i] = values.damping[w, i]
     if values.mu.shape[0] > 0:
-        for i in range(lane.mu.shape[0]):
-            lane.mu[i] = values.mu[w, i]
+        copy(lane.mu.shape[0], values.mu[w], lane.mu)
     if values.restitution.shape[0] > 0:
-        for i in range(lane.restitution.shape[0]):
-            lane.restitution[i] = values.restitution[w, i]
+        copy(lane.restitution.shape[0], values.restitution[w], lane.restitution)
     if values.stiffness.shape[0] > 0:
-        for i in range(lane.stiffness.shape[0]):
-            lane.stiffness[i] = values.stiffness[w, i]
+        copy(lane.stiffness.shape[0], values.stiffness[w], lane.stiffness)
     if values.size.shape[0] > 0:
         for g in range(lane.size.shape[0]):
             for a in range(3):
@@ -230,10 +224,8 @@ def store_world(h, lane, store, w):
         count, _stretch(h), h.contact_state, h.memory.pair.shape[0], store.contact_state[w], store.report.shape[1]
     )
     for i in range(count):
-        for a in range(store.report.shape[2]):
-            store.report[w, i, a] = work.report[i, a]
-    for i in range(HEAD):
-        store.record[w, i] = work.record[i]
+        copy(store.report.shape[2], work.report[i], store.report[w, i])
+    copy(HEAD, work.record, store.record[w])
     coupled = h.bil.info[COUNT] > 0 or h.art.aggregates.base.shape[0] > 0
     if coupled and h.drift[MEASURED] == 0.0:
         store.record[w, CLOSURE_ERROR] = closure_error(h)  # of the last of the steps alone

@@ -13,6 +13,7 @@ from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import closing as _closing, problem as _problem, step as _step
 from mb_contact.core.step.by_need import claim
+from mb_contact.core.step.energy_balance import add_impulses, impulse_vectors
 from mb_contact.core.step.need import MASKED, ROUND
 from mb_contact.core.workspace import POTENTIAL
 from mb_contact.gradients.tape import moment, page
@@ -367,8 +368,8 @@ class Impacts:
         self._add_loops()
         vectors = [np.zeros((count, 3)) for _ in range(2)]
         for p, out in zip((imp.p_c, imp.p_d), vectors):
-            _phases.impulse_vectors(picked, frames, p, out)
-        _phases.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
+            impulse_vectors(picked, frames, p, out)
+        add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         add_moments(world.surfaces, context.geoms, picked, frames, context.friction.extra, imp.total, self._total)
         for row in 3 * count + np.flatnonzero(rows.dof[3 * count : rows.end[0]] >= 0):  # of limits, not of moments
             dof = int(rows.dof[row])

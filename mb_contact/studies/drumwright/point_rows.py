@@ -20,8 +20,9 @@ with v_t the tangential part of v_A(c_A) - v_B(c_B).  A rolling ball then keeps 
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.rows import angular_row, row_dot, two_sides
+from mb_contact.core.constraints.rows import row_dot, two_sides
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.frames import angular_row
 from mb_contact.core.tree.spatial import (
     linear,
     point_bias,

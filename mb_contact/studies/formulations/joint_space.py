@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.tree.composite import body_composites, mass_matrix, mirror
 from mb_contact.core.tree.frames import frame_jacobians
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.studies.formulations.formulation import Formulation, sparse_blocks
@@ -101,8 +101,8 @@ class RmcFormulation(Formulation):
 def joint_mass_matrix(problem):
     """Mass matrix (N, N) by composite bodies, O(N^2) (Eq. 28); rotors and implicit damping included."""
     kin = problem.state.kin
-    I, mc, mass = kin.I.copy(), kin.mc.copy(), problem.tree.mass.copy()
-    composite_inertias(problem.tree, kin.l, I, mc, mass)
+    I, mc, mass = np.empty_like(kin.I), np.empty_like(kin.mc), np.empty(problem.n)
+    body_composites(problem.tree, kin, I, mc, mass)
     M = np.zeros((problem.N, problem.N))
     mass_matrix(problem.tree, kin, I, mc, mass, np.zeros(problem.n, np.int64), np.zeros((9, problem.N)), M)
     mirror(M)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.tree import spatial
+from mb_contact.core.tree import rotations, spatial
+from mb_contact.model.rotations import rotation_about
 
 pytestmark = pytest.mark.nojit
 
@@ -63,3 +64,12 @@ def test_velocities_go_out_and_forces_come_in(numbers):
     np.testing.assert_allclose(spatial.moved(x, l), shift(l).T @ x, atol=1e-14)
     np.testing.assert_allclose(spatial.gathered(x, l), shift(l) @ x, atol=1e-14)
     assert spatial.spatial_dot(x, spatial.gathered(x, l)) == pytest.approx(np.dot(x, shift(l) @ x))
+
+
+@pytest.mark.parametrize("angle", [1e-9, 0.3, 2.0, np.pi - 1e-9, np.pi])
+def test_rotation_vectors_are_angle_times_axis(angle):
+    for axis in np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.6, -0.64, 0.48]]):
+        A = rotation_about(np.array([0.0, 0.6, 0.8]), 0.7)
+        R = rotation_about(axis, angle) @ A
+        theta = np.array(rotations.rotation_vector(tuple((R @ A.T).ravel())))
+        assert min(np.abs(theta - angle * axis).max(), np.abs(theta + angle * axis).max()) < 1e-7
