@@ -104,8 +104,9 @@ def with_entity(source: Source, name: str, pose: Pose, scene: Scene, codes: Any,
     other = [name for name, material in part.materials.items() if scene.materials.get(name, material) != material]
     refuse_if(other, codes.RESOURCE_PARSE_ERROR, f"the scene has another material '{''.join(other[:1])}'; rename that")
     never = (*scene.collision_filters.disable, *part.collision_filters.disable)
+    added: dict[str, Any] = {key: (*getattr(scene, key), *getattr(part, key)) for key in ADDED}
     return dataclasses.replace(
-        scene, **{key: (*getattr(scene, key), *getattr(part, key)) for key in ADDED},
+        scene, **added,
         materials={**scene.materials, **part.materials},
         pairs=tuple({frozenset(pair.materials): pair for pair in (*part.pairs, *scene.pairs)}.values()),
         collision_filters=dataclasses.replace(scene.collision_filters, disable=never),
