@@ -3,7 +3,7 @@
 
 """Values that change while a simulation runs, by what they do from then on.
 
-Covers simulation/joints/joint_requests.py.
+Covers core/tree/gravity.py, simulation/joints/joint_requests.py.
 """
 
 import numpy as np

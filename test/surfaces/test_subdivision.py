@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Subdivision surfaces: against splines, the rule by the book, closed forms at vertices, and as bodies that roll."""
+"""Subdivision surfaces: against splines, the rule by the book, closed forms at vertices, and as bodies that roll.
+
+Covers surfaces/cages.py.
+"""
 
 from __future__ import annotations
 

@@ -22,18 +22,11 @@ import numpy as np
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.belts import carry_rows, turn_along
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, ROUNDS, bilateral_rows
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, normal_velocity, turn_frames
 from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
-from mb_contact.core.constraints.joint_friction import (
-    ROUNDS_MOST,
-    begin_loads,
-    bound_friction,
-    first_gripping,
-    loads_differ,
-    next_bounds,
-)
+from mb_contact.core.constraints.joint_friction import begin_loads, bound_friction, first_gripping
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
@@ -47,8 +40,7 @@ from mb_contact.core.impact.times import (
     velocities_at_impact,
 )
 from mb_contact.core.jit import TRUTH, kernel, on_demand
-from mb_contact.core.lcp.certificate import GAP
-from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.certificate import GAP, certify
 from mb_contact.core.solve.friction import contact_laws
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
 from mb_contact.core.step.certify import island_velocities
@@ -237,26 +229,8 @@ def begin_compression(h, imp):
         imp.theta[i] = 0.0
         imp.p_d[i] = 0.0
     start_phase(h, imp.u, imp.theta)
-    _begin_loads(h)
-
-
-@kernel
-def _begin_loads(h):
-    """The first round of friction that grows with a load."""
     if h.bil.info[LOADS] != 0:
         begin_loads(h.bil, h.system, h.system.count[ROWS], h.rows)
-
-
-@kernel
-def misses_loads(h):
-    """Whether the solved phase has friction that its loads do not ask for: then it is to be solved again.
-
-    Behind the last round its residual is told.
-    """
-    if h.bil.info[LOADS] == 0 or not loads_differ(h.bil, h.rows, h.sol.r):
-        return False
-    next_bounds(h.bil, h.system, h.system.count[ROWS], h.rows)
-    return h.bil.info[ROUNDS] < ROUNDS_MOST
 
 
 @kernel
@@ -347,7 +321,8 @@ def begin_decompression(h, imp, law, scale):
         start_phase(h, imp.q, imp.total)
     else:
         start_phase(h, imp.q, imp.theta)
-    _begin_loads(h)
+    if h.bil.info[LOADS] != 0:
+        begin_loads(h.bil, h.system, h.system.count[ROWS], h.rows)
 
 
 @kernel

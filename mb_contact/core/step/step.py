@@ -287,6 +287,18 @@ def settle(h):
 
 
 @kernel
+def misses_loads(h):
+    """Whether a solved phase of an impact has friction that its loads do not ask for: then it is solved again.
+
+    Behind the last round its residual is told.  Reads: bil, rows, sol, system.  Writes: bil, rows, system.
+    """
+    if h.bil.info[LOADS] == 0 or not loads_differ(h.bil, h.rows, h.sol.r):
+        return False
+    next_bounds(h.bil, h.system, h.system.count[ROWS], h.rows)
+    return h.bil.info[ROUNDS] < ROUNDS_MOST
+
+
+@kernel
 def saturate(h):
     """Whether servos were taken at their limits, or not, that are otherwise: then the step is solved again.
 

@@ -347,10 +347,10 @@ class Impacts:
 
     def _solve(self, handle):
         """The posed phase, until friction of threads is what their loads ask for; a status."""
-        while True:
+        status = _problem.solve(handle, _problem.IMPACT)
+        while status == OK and _step.misses_loads(handle):
             status = _problem.solve(handle, _problem.IMPACT)
-            if status != OK or not _phases.misses_loads(handle):
-                return status
+        return status
 
     def _add_loops(self):
         """The impulses of closures, threads and gears to their sums, in the order that a step has them."""
@@ -372,11 +372,9 @@ class Impacts:
         add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         add_moments(world.surfaces, context.geoms, picked, frames, context.friction.extra, imp.total, self._total)
         for row in 3 * count + np.flatnonzero(rows.dof[3 * count : rows.end[0]] >= 0):  # of limits, not of moments
-            dof = int(rows.dof[row])
-            impulse = rows.sign[row] * (imp.p_c[row] + imp.p_d[row])
+            dof, impulse = int(rows.dof[row]), rows.sign[row] * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
-        before, compressed, _, after = imp.energy.tolist()
-        potential = float(context.work.energy[POTENTIAL])
+        (before, compressed, _, after), potential = imp.energy.tolist(), float(context.work.energy[POTENTIAL])
         self.work_done += imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED] + self._drive_work()
         self.happened, self.v_after = True, context.v.copy()
         if count == 0:

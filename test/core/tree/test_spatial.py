@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The algebra of tuples in core/tree/spatial.py against dense matrices."""
+"""The algebra of tuples in core/tree/spatial.py against dense matrices.
+
+Covers core/tree/rotations.py.
+"""
 
 from __future__ import annotations
 
