@@ -35,7 +35,7 @@ class Shape:
 
     net: str | None = key("Bezier patches of a file.", None, example="package://mb_contact/config/nets/bowl.yaml")
     subdivision: str | None = key(
-        "OBJ file of the cage of a Catmull-Clark surface.", None, example="package://mb_contact/config/cages/pebble.obj"
+        "OBJ file of the cage of a Catmull-Clark surface.", None, example="package://mb_contact/config/nets/pebble.obj"
     )
     sphere: float | None = key("Radius of a sphere.", None, unit="m", above=0.0, example="0.1")
     ellipsoid: tuple[float, float, float] | None = key(

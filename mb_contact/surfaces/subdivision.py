@@ -140,7 +140,7 @@ def load_cage(path: str | Path, name: str | None = None) -> Surface:
 
     Examples
     --------
-    >>> mb.surfaces.load_cage("package://mb_contact/config/cages/pebble.obj").name
+    >>> mb.surfaces.load_cage("package://mb_contact/config/nets/pebble.obj").name
     'pebble'
     """
     try:

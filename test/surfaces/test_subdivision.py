@@ -23,7 +23,7 @@ from scenes.cages import CUBE, fan, limits, pyramid, refine, sheet
 from scenes.surface_cases import OneContact, rotation
 
 ORDERS = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3)]
-PEBBLE = "package://mb_contact/config/cages/pebble.obj"
+PEBBLE = "package://mb_contact/config/nets/pebble.obj"
 DOWN = (0.0, 0.0, -1.0)
 
 
