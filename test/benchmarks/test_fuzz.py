@@ -26,7 +26,7 @@ def fuzz():
 
 @pytest.mark.parametrize("kind, cases", [("urdf", 200), ("scene", 80), ("srdf", 100), ("surface", 60)])
 def test_mutated_files_are_read_or_refused_with_a_place(kind, cases, fuzz):
-    counts, wrong = fuzz.run(cases, seed=1, kinds=(kind,))
+    counts, wrong = fuzz.run(cases, seed=2, kinds=(kind,))
     assert [case[:4] for case in wrong] == []
     assert counts[kind, "accepted"] > 2 and counts[kind, "refused"] > 20
 
