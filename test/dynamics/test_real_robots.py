@@ -8,13 +8,14 @@ The files are taken as they ship: mimic joints move on their own in both, inerti
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.types import JOINT_FLOATING
+from mb_contact.types import JOINT_FLOATING, ONE_GRAVITY
 from oracles.pinocchio_peer import Peer, example_robots
 from paths import ROOT
 
@@ -35,7 +36,9 @@ def load(file, floating):
     if not (folder / file).exists():
         pytest.skip(f"this version of example-robot-data has no {file}")
     options = {"collision_meshes": "skip", "mimic": "independent", "inertia_errors": "warn"}
-    return folder / file, mb.load_urdf(folder / file, floating=floating, **options)
+    model = mb.load_urdf(folder / file, floating=floating, **options)
+    heavy = model.tree._replace(body_gravity=ONE_GRAVITY)  # in Pinocchio links weigh that Gazebo is told to hold up
+    return folder / file, dataclasses.replace(model, tree=heavy)
 
 
 def several_frames(model):

@@ -270,5 +270,5 @@ def test_wrenches_that_depend_on_poses_are_refused():
         sim = mb.Simulator(mb.pendulum(2).scene())
         act(sim)
         sim.step()
-        with pytest.raises(InputError, match="axes of links or beside"):
+        with pytest.raises(InputError, match="axes of links or beside|know one gravity"):
             sim.step_derivatives()
