@@ -293,8 +293,8 @@ def struck(share, e, hand=1.0, law="anitescu_potra"):
     thread = Closure("screw", "nut", "world", UPSIDE_DOWN, name="thread", pitch=hand * PITCH,
                      flank_friction=share * SLOPE, radius=FLANK)  # fmt: skip
     sim = mb.Simulator(Scene(
-        primitives=(nut(material="hard"), ball), loop_closures=(thread,), materials={"hard": Material(0.0, restitution=e)},
-        gravity=(0.0, 0.0, 0.0), restitution_law=law,
+        primitives=(nut(material="hard"), ball), loop_closures=(thread,), restitution_law=law,
+        materials={"hard": Material(0.0, restitution=e)}, gravity=(0.0, 0.0, 0.0),
     ))  # fmt: skip
     gained = 0.0
     for _ in range(5):
