@@ -126,7 +126,7 @@ def test_wrong_file_says_where_and_why(case, tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(ModelError, match=r"'.*nowhere\.urdf' does not exist"):
         load_urdf(tmp_path / "nowhere.urdf")
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(ModelError, match="is a folder; name a file in it"):
         load_urdf(tmp_path)
     with pytest.raises(InputError, match="needs a path, XML text or a yourdfpy.URDF, got NoneType"):
         load_urdf(None)
