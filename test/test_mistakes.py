@@ -150,7 +150,7 @@ IN_SCENES += [
      "primitives[0].pose: must be a mapping of keys to values, got a list; allowed keys: position, rpy"),
     ("mass: 0.2", "mass: 0.2, scale: 0.001", "primitives[1].scale: must be a list of 3 numbers, got '0.001'"),
     ("sensors: [", "sensors: [{name: eyes, kind: imu, link: tip}, ",
-     "sensors[1].name: 'eyes' is used twice; give each sensor its own name"),
+     "sensors[1].name: 'eyes' is used twice; give each its own name"),
     ("time_step: 0.002", "collision_filters: {disable: [tip, box]}",
      "collision_filters.disable[0]: must be a list of 2 names, got 'tip'"),
 ]

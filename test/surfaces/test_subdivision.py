@@ -11,13 +11,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
-import yaml
 from scipy.interpolate import BSpline
 from scipy.spatial import ConvexHull
 
-import mb_contact as mb
 from mb_contact.errors import DynamicsError, InputError, SceneError
-from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.surfaces import SurfaceBody, load_cage, plane, shell, sphere, subdivision
 from scenes.cages import CUBE, fan, limits, pyramid, refine, sheet
 from scenes.surface_cases import OneContact, rotation
@@ -199,33 +196,6 @@ def mesh_of(folder, level):
     file = folder / f"cage_{level}.ply"
     trimesh.Trimesh(points, ConvexHull(points).simplices, process=False).export(file)
     return {"shape": "mesh", "mesh": str(file), "hull_vertices": len(points)}
-
-
-@pytest.mark.long
-def test_finer_meshes_of_the_limit_surface_roll_more_nearly_alike(tmp_path):
-    """Edges that meet the ground are inelastic impacts: first order in their length, which halves."""
-    inertia, duration, errors = 4e-3 * np.array([1.0, 1.1, 1.2]), 0.2, []
-    motion = OneContact(SurfaceBody(subdivision(*CUBE), 1.0, np.diag(inertia)), plane(), np.inf)
-    q, _ = motion.contact.first_touch(rotation((0.6, 0.0, 0.8), 0.7), (0.0, 0.0, 1.0), DOWN)
-    motion.roll(q, motion.contact.surfaces[0].frame(q[:2]).T @ (3.0, 4.0, 1.0))
-    (R, p), (_, w, v) = motion.pose(), motion.centre_of_mass()
-    motion.run(duration, 1e-3)
-    want_R, want_p = motion.pose()
-    for level in (3, 4, 5):
-        scene = {"time_step": 1e-3, "ground": {"material": "rough"}, "materials": {"rough": {"friction": 5.0}},
-                 "primitives": [{"name": "cage", **mesh_of(tmp_path, level), "base": "free", "mass": 1.0,
-                                 "inertia": inertia.tolist(), "material": "rough",
-                                 "pose": {"position": p.tolist(), "quat_xyzw": matrix_to_quat(R).tolist()},
-                                 "velocity": {"angular": w.tolist(), "linear": v.tolist()}}]}  # fmt: skip
-        file = tmp_path / "scene.yaml"
-        file.write_text(yaml.safe_dump(scene), encoding="utf-8")
-        simulator = mb.Simulator(file)
-        for _ in range(round(duration / 1e-3)):
-            simulator.step()
-        p_end, quaternion = simulator.link_pose("cage")
-        errors.append(max(np.abs(p_end - want_p).max(), 0.1 * np.abs(quat_to_matrix(quaternion) - want_R).max()))
-    assert errors[2] < 3e-3 < errors[0] < 3e-2
-    assert 0.1 * np.abs(R - want_R).max() > 10.0 * errors[2]  # it has turned
 
 
 # --- files and scenes ---------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_parts_that_look_alike_are_one_node_and_others_are_not(simulator):
     drawing = scene_drawing(simulator.scene, simulator.world)
     (parts,) = crowds(drawing)
     assert [part.link for part in parts] == [f"ball_{k}" for k in range(BALLS)]
-    assert not crowds(drawing._replace(visuals=drawing.visuals[2 : BALLS + 1]))  # one fewer than CROWD, and the box
+    assert not crowds(drawing._replace(visuals=drawing.visuals[BALLS - 7 : BALLS + 1]))  # one too few
     clear = [part._replace(opacity=0.5) for part in drawing.visuals]
     assert not crowds(drawing._replace(visuals=clear)) and not crowds(drawing._replace(moving=()))
     carried = {"tool": ("ball_3", np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))}  # its node has to be there
@@ -101,8 +101,8 @@ def test_the_one_under_the_pointer_is_dragged(view, which):
 
     heard = []
     view.dragging.hear = lambda who, link, *_: heard.append(link)
-    (entry,) = view.graph._crowds[0].mesh._impl.drag_cb.values()
-    hear = entry[0].callback if hasattr(entry[0], "callback") else entry[0]
+    (entry,) = view.graph._crowds[0].mesh._impl.drag_cb
+    hear = entry.callback
     event = types.SimpleNamespace(client_id=1, instance_index=which, phase="start", start_position=0, end_position=0)
     asyncio.run(hear(event))
     assert heard == ([f"ball_{which}"] if 0 <= which < BALLS else [])  # a browser may send anything

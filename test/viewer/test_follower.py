@@ -271,7 +271,7 @@ def alone():
 @pytest.mark.parametrize("what", NONSENSE)
 def test_messages_that_make_no_sense_are_skipped_told_once_and_the_next_is_heard(what, alone, capsys, monkeypatch):
     follower, peer = alone
-    monkeypatch.setattr(follower.node.get_logger(), "_last", {})
+    monkeypatch.setattr(follower.node.get_logger()._throttle, "_last", {})
     topic, kind, make = NONSENSE[what]
     publisher = peer.publisher(topic, kind, LATCHED if topic == "object_markers" else None)
     said = []
@@ -300,7 +300,7 @@ def test_messages_that_make_no_sense_are_skipped_told_once_and_the_next_is_heard
 @pytest.mark.parametrize("kind", [kind for _, kind in TOPICS])
 def test_bytes_that_are_no_message_are_skipped(kind, alone, capsys, monkeypatch):
     follower, _ = alone
-    monkeypatch.setattr(follower.node.get_logger(), "_last", {})
+    monkeypatch.setattr(follower.node.get_logger()._throttle, "_last", {})
     follower.topics.newest.clear()
     follower._on(follower.topics.keep, kind, b"\0\1\0\0\1\2\3")
     assert follower.frame(1.0) is not None

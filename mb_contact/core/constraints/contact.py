@@ -126,7 +126,7 @@ def find_contact(table, pair, feature, first):
     """
     count = table.count[0]
     for k in range(count):
-        j = first + k if first + k < count else first + k - count
+        j = (first + k) % count
         if table.pair[j] == pair and table.feature[j] == feature:
             return j
     return -1
