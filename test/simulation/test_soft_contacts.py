@@ -350,7 +350,7 @@ def moving(way, seed, law):
 @pytest.mark.parametrize("law", [SPRING, SHEARED, FOAM, SHEARED_FOAM, HERTZ], ids=str)
 @pytest.mark.parametrize("way", ["drop", "tilt", "slide"])
 def test_energy_never_rises(way, law, damping):
-    """Kinetic, potential and elastic together, in any step; but for rounding, and for rounds of Hertz' law's damping."""
+    """Kinetic, potential and elastic together, in any step; but for rounding and rounds of Hertz' damping."""
     part = 2e-7 if law is HERTZ and damping else 1e-12
     for seed in range(3):
         sim = mb.Simulator(moving(way, seed, {**law, "damping": damping} if damping else law))
