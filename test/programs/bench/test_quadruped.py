@@ -15,7 +15,7 @@ from mb_contact.errors import SceneError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.shapes.looks import read_picture
 from mb_contact.model.world import build_world
-from mb_contact.programs.bench import quadruped, quadruped_picture, trot
+from mb_contact.programs.bench import quadruped, trot
 from mb_contact.simulation.simulator import Simulator
 from oracles.pinocchio_peer import example_robots
 
@@ -117,16 +117,3 @@ def test_without_the_robot_the_message_says_what_to_install(monkeypatch, capsys)
     monkeypatch.setattr(quadruped, "quadruped", absent)
     assert quadruped.run_bench(0.1) == 1
     assert "pip install example-robot-data" in capsys.readouterr().out
-
-
-@needs_robot
-@pytest.mark.long
-def test_the_picture_shows_robot_ground_and_path(tmp_path, monkeypatch):
-    monkeypatch.setattr(quadruped_picture, "MOMENTS", (0.01, 0.02))
-    file = quadruped_picture.draw(tmp_path / "made" / "walk.png", quadruped.quadruped("no_slip"), 0.03)
-    image = pytest.importorskip("matplotlib.image").imread(file)[:, :, :3]
-    warmth = image[:, :, 0] - image[:, :, 2]
-    assert (warmth < -0.1).sum() > 500 and (warmth > 0.1).sum() > 5000  # blue robot, brown soil
-    simulator = Simulator(quadruped.quadruped("no_slip"))
-    corners = quadruped_picture.robot_triangles(simulator).reshape(-1, 3)
-    assert np.abs(corners[:, :2] - simulator.link_pose("trunk")[0][:2]).max() < 1.0
