@@ -216,7 +216,7 @@ def test_packages_of_scenes_and_simulators(tmp_path, monkeypatch):
     (["--robot", "hand.urdf", "--at", "palm"], "--gripper and --at belong together"),
     (["--robot", "hand.urdf", "--gripper", "hand.urdf", "--at", "plam"], "no link 'plam'; did you mean 'palm'?"),
     (["--robot", "hand.urdf", "--object", "hand.txt"], "the format '.txt' is not read"),
-    (["--robot", "hand.txt"], "<robot>"),
+    (["--robot", "hand.txt"], "hand.txt: not a robot: it is XML with the root <hand>"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch, capsys, arguments, said):
     (tmp_path / "hand.urdf").write_text(HAND)
