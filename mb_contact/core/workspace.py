@@ -339,7 +339,7 @@ class ContactEnds(NamedTuple):
     t2: Annotated[Reals, "c", 3]
     arm_a: Annotated[Reals, "c", 3]  #: from the bodies' origins there to the point [m]
     arm_b: Annotated[Reals, "c", 3]
-    ahead: Annotated[Reals, "c", 3]  #: what velocities there have beyond those of the step's rows [m/s]
+    ahead: Annotated[Reals, "c", 3]  #: what velocities of both ends have together beyond those of the rows [m/s]
 
 
 class StepWork(NamedTuple):

@@ -6,6 +6,7 @@
 import numpy as np
 
 from mb_contact.core.constraints.contact import relative_velocity
+from mb_contact.core.constraints.rows import row_dot
 from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.friction import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
@@ -40,13 +41,16 @@ def ask_at_end(h, f):
         on_a = _arm_velocity(f.kin.V, h.geoms.body[pair[0]], end.arm_a, i)
         u = vector_sum(on_a, -1.0, _arm_velocity(f.kin.V, h.geoms.body[pair[1]], end.arm_b, i))
         there = vector_dot(u, vector(end.normal, i)), vector_dot(u, vector(end.t1, i)), vector_dot(u, vector(end.t2, i))
-        x, y = _slip_law(h, i, there[1], there[2])
+        start = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        slip = vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i))
+        here = vector_dot(start, vector(h.contacts.normal, i)), slip[0], slip[1]
+        x, y = _slip_law(h, slip, there[1], there[2])
         law = there[0], x, y
         no_slip = h.friction.model[MODEL] == NO_SLIP  # rows of points of one face would contradict each other
         for c in range(3):
             row = 3 * i + c
             linear_model = h.sol.u[row] - h.rows.offset[row]
-            end.ahead[i, c] = there[c] - linear_model
+            end.ahead[i, c] = there[c] - linear_model + here[c] - row_dot(h.rows, row, h.kin.V)
             if c > 0 and no_slip:
                 continue
             change = law[c] - linear_model - h.work.row_bias[i, c]
@@ -105,14 +109,13 @@ def _arm_velocity(V, k, arm, i):
 
 
 @kernel
-def _slip_law(h, i, x, y):
-    """Slip that friction of contact i opposes, from that of the end (x, y).
+def _slip_law(h, slip, x, y):
+    """Slip that friction opposes, from that of the start and that of the end (x, y).
 
     Coulomb's: as large as there, along the mean of both ends, or there alone where it turns round.  Viscous: the sum of
     both ends, whose friction is that of half of the step (``friction.contact_laws``).
     """
-    start = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-    a, b = vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i))
+    a, b = slip
     model, little = h.friction.model[MODEL], SLIDING * h.settings[UNIT_SPEED]
     if model == VISCOUS:
         return x + a, y + b

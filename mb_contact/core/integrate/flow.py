@@ -93,13 +93,10 @@ class FlowArrays(NamedTuple):
     force: Annotated[Reals, "N"]  #: efforts and joint forces together
     joint_force: Annotated[Reals, "N"]  #: constant: of the impulses of joints' own rows
     limit_force: Annotated[Reals, "N"]  #: the part of it that joint limits exert
-    force_start: Annotated[Reals, "n", 6]  #: of the other impulses where the flow starts, about the bodies' origins
-    force_end: Annotated[Reals, "n", 6]  #: and where it ends
-    contact_force: Annotated[Reals, "n", 6]  #: of the stage, between these two
+    contact_force: Annotated[Reals, "n", 6]  #: constant: of the other impulses, about the bodies' origins
     body_force: Annotated[Reals, "n", 6]  #: of the stage, with the external ones
     gathered: Annotated[Reals, "n", 6]  #: these of a body and all behind it; for midpoint.py
-    span: Annotated[Reals, 1]  #: time from force_start to force_end [s]
-    end_known: Annotated[Integers, 1]  #: 1 where force_end has the contacts of the end
+    end_known: Annotated[Integers, 1]  #: 1 where the contacts of the end are known
     rule: Annotated[Integers, 1]  #: which flow (``flow_step.py``)
     ends_free: Annotated[Integers, 1]  #: 1 where the end of the flow is that without impulses
     A: Annotated[Reals, "s", "s"]  #: tableau of a Runge-Kutta method (``tableaux.py``)
@@ -142,7 +139,6 @@ def make_flow(n, N, nq, rule, tableau, tolerance, is_free, make_modal, make_aggr
     given |= {"A": tableau.A, "b": tableau.b, "difference": tableau.difference}
     given |= {"rule": np.array([rule]), "control": np.array([tableau.order, tolerance])}
     arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=len(tableau.b), w=FIRST_TREE + n + N, **given)
-    arrays.span[0] = 1.0
     return arrays, _handle_of(arrays)
 
 
@@ -161,10 +157,8 @@ def begin_flow(h, f):
         limit = tree.effort_limit[i]
         h.work.effort[i] = min(max(h.effort[i], -limit), limit)
         f.effort[i] = h.work.effort[i]
-    for k in range(f.force_start.shape[0]):
-        put_spatial(f.force_start, k, STILL)
-        put_spatial(f.force_end, k, STILL)
-    f.span[0] = h.settings[DT]
+    for k in range(f.contact_force.shape[0]):
+        put_spatial(f.contact_force, k, STILL)
     if shifted:
         integrate_joints(tree, h.work.shift, -1.0, f.q_start)
 
@@ -180,19 +174,15 @@ def begin_free_flow(h, f):
 
 
 @kernel
-def stage_forces(h, f, time):
-    """Forces of contacts on the bodies after ``time`` of the flow, and these with the external ones."""
-    late = time / f.span[0]
-    for k in range(f.force_start.shape[0]):
-        early = spatial_sum(STILL, 1.0 - late, spatial(f.force_start, k))
-        contact = spatial_sum(early, late, spatial(f.force_end, k))
-        put_spatial(f.contact_force, k, contact)
-        put_spatial(f.body_force, k, spatial_sum(contact, 1.0, spatial(h.work.external, k)))
+def body_forces(h, f):
+    """Forces of contacts on the bodies with the external ones."""
+    for k in range(f.contact_force.shape[0]):
+        put_spatial(f.body_force, k, spatial_sum(spatial(f.contact_force, k), 1.0, spatial(h.work.external, k)))
 
 
 @kernel
-def accelerate(h, f, time, weight, v_damped):
-    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T - d v_damped - C at (f.q, f.v) and ``time``; a status.
+def accelerate(h, f, weight, v_damped):
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T - d v_damped - C at (f.q, f.v); a status.
 
     T are efforts, springs and the forces of impulses, external forces among C.  With a weight, which is then the time
     from (q_start, v_damped), servos are implicit likewise.
@@ -221,7 +211,7 @@ def accelerate(h, f, time, weight, v_damped):
     for i in range(f.force.shape[0]):
         f.force[i] += f.joint_force[i]
     spring_forces(tree, h.joints, f.q, f.force)
-    stage_forces(h, f, time)
+    body_forces(h, f)
     if h.tendons.length.shape[0] > 0:
         pull_in_flow(h.tendons, tree, f.q, f.v, kin, f.body_force)
     free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, f.body_force, f.v_dot)

@@ -34,7 +34,7 @@ from mb_contact.core.constraints.servo import (
 )
 from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.handle import DT
-from mb_contact.core.integrate.flow import stage_forces
+from mb_contact.core.integrate.flow import body_forces
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
@@ -61,7 +61,7 @@ def hold_servos(h, f, dt):
     body_velocities(tree, kin, f.v_start, kin.V)
     body_inertias(tree, kin)
     bias_terms(tree, kin, f.v_start)
-    stage_forces(h, f, half)
+    body_forces(h, f)
     if _soft(h, f):
         return OK
     f.middle[0] = 1

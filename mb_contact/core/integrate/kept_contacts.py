@@ -7,14 +7,18 @@ A disc on its rim, a pivoting rod, a ball on a ball: the contact point of the st
 The solved impulses p tell where the step ends, and the narrow phase where contacts are then.  With their rows J(q1) the
 step is second order in time:
 
-    forces   f(t) = J*(q0) p (1 - t/dt) / dt + J*(q1) p t / dt^2 on the bodies, about their origins of time t
+    forces   (J*(q0) + J*(q1)) p / (2 dt) on the bodies all the while, about their origins
     laws     of normals and of what sticks: J(q1) v1;  what slides is opposed along the mean of J(q0) v0 and J(q1) v1
              (``end_laws.py``)
 
 If neither row moves at its end, the work of p is the product of two changes, (J1 - J0)(v0 - v1) p / 4: third order in a
-step.  The end is that of a constant inertia, v1 = v_free + M^-1 (J0* p + J1* p) / 2, found twice: first with J0 alone,
-for the poses that the narrow phase looks at, then with the arms found there.  Where the contact's features are others
-at the end, its point goes with the bodies' surfaces.
+step.  A force that goes over from one row to the other does two thirds of that, and tilts what slides over a border.
+
+The end is that of a constant inertia, v1 = v_free + M^-1 (J0* p + J1* p) / 2, found twice: first with J0 alone, for the
+poses that the narrow phase looks at, then with the arms found there.  The problem that is solved behind that has the
+rows (J0 + J1) / 2 (``constraints/mean_rows.py``), so that its operator says what all impulses do, among them those that
+the first problem leaves open.  Where the contact's features are others at the end, its point goes with the bodies'
+surfaces.
 """
 
 from typing import NamedTuple
@@ -23,14 +27,14 @@ from mb_contact.compile.handles import handle
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.constraints.contact import find_contact, tangential
+from mb_contact.core.constraints.mean_rows import mean_rows
 from mb_contact.core.constraints.torsion_rolling import moments
-from mb_contact.core.handle import DT, UNIT_LENGTH
+from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.integrate.end_laws import ask_at_end, is_kept
 from mb_contact.core.integrate.flow import begin_flow, move_chart
 from mb_contact.core.jit import kernel
-from mb_contact.core.step.problem import AGAIN, solve, start
+from mb_contact.core.step.problem import AGAIN, pose, solve, start
 from mb_contact.core.step.step import rows_in_use, settle
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.kinematics import body_poses
@@ -49,11 +53,14 @@ from mb_contact.core.tree.spatial import (
     vector,
     vector_product,
     vector_sum,
+    wrench_at,
 )
-from mb_contact.core.workspace import ITERATIONS
+from mb_contact.core.workspace import ITERATIONS, NO_BLOCK
 from mb_contact.types import OK, Contacts
 
 AT_REST = 1e-9  #: motion of bodies in a step below which their contacts do not wander [m, rad]
+ROUNDS = 3  #: of correcting the velocities of the end
+AGREED = 1e-10  #: change of theirs that is none [m/s]
 NO_FRAME = 0.5  #: part of the first tangent along the surface below which the contact has turned over
 
 
@@ -71,13 +78,12 @@ PosesArraysHandleType, PosesArraysHandle, make_poses_handle = handle(PosesArrays
 def hold_impulses(h, f):
     """A flow from the state with the solved impulses as forces; True if there are any.
 
-    Those on joints' own rows are constant generalised forces, those between bodies go with their rows.
+    Those on joints' own rows are constant generalised forces, those of contacts go with their frames.
     """
     begin_flow(h, f)
-    dt = h.settings[DT]
-    n_rows = rows_in_use(h)
+    dt, contacts = h.settings[DT], h.contacts.count[0]
     any_force = False
-    for r in range(n_rows):
+    for r in range(rows_in_use(h)):
         p = h.sol.r[r] / dt
         if p == 0.0:
             continue
@@ -87,13 +93,14 @@ def hold_impulses(h, f):
             f.joint_force[dof] += h.rows.sign[r] * p
             if r < h.rows.end[0]:
                 f.limit_force[dof] += h.rows.sign[r] * p
-            continue
-        _add_row(h.rows, r, p, f.force_start)
-        if f.end_known[0] == 0 or r >= h.bil.info[FIRST]:
-            _add_row(h.rows, r, p, f.force_end)
-    if f.end_known[0] != 0:
-        for i in range(h.contacts.count[0]):
-            _add_end(h, i, dt, f.force_end)
+        elif not (r < 3 * contacts or (r < h.rows.end[0] and h.rows.law[r] == NO_BLOCK)):
+            _add_row(h.rows, r, p, f.contact_force)
+    for i in range(contacts if any_force else 0):
+        if f.end_known[0] == 0:
+            _add_contact(h, i, 1.0 / dt, _start_frame(h, i), f.contact_force)
+        else:
+            _add_contact(h, i, 0.5 / dt, _start_frame(h, i), f.contact_force)
+            _add_contact(h, i, 0.5 / dt, _end_frame(h, i), f.contact_force)
     return any_force
 
 
@@ -107,27 +114,43 @@ def _add_row(rows, r, p, force):
 
 
 @kernel
-def _add_end(h, i, dt, force):
-    """Add contact i's force and moments, in its frame of the end, about the bodies' origins there."""
-    end = h.end
-    r = h.sol.r
-    pair = h.contacts.pair[i]
-    a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
-    f = _in_frame(end, i, r[3 * i] / dt, r[3 * i + 1] / dt, r[3 * i + 2] / dt)
-    x, y, z = moments(h.friction.surfaces, pair, h.friction.extra[i], r)
-    m = _in_frame(end, i, x / dt, y / dt, z / dt)
-    if a >= 0:
-        add_spatial(force, a, vector_sum(m, 1.0, vector_product(vector(end.arm_a, i), f)) + f)
-    if b >= 0:
-        on_b = vector_sum(m, 1.0, vector_product(vector(end.arm_b, i), f)) + f
-        add_spatial(force, b, spatial_sum(STILL, -1.0, on_b))
+def _start_frame(h, i):
+    """Normal, tangents and arms from the origins of both bodies of contact i where the step starts."""
+    pair = h.geoms.pairs[h.contacts.pair[i]]
+    a, b = h.geoms.body[pair[0]], h.geoms.body[pair[1]]
+    point, spread = vector(h.contacts.point, i), vector(h.contacts.spread, i)
+    arm_a = vector_sum(vector_sum(point, 1.0, spread), -1.0, vector(h.kin.p, a)) if a >= 0 else ZERO
+    arm_b = vector_sum(vector_sum(point, -1.0, spread), -1.0, vector(h.kin.p, b)) if b >= 0 else ZERO
+    return vector(h.contacts.normal, i), vector(h.frames.t1, i), vector(h.frames.t2, i), arm_a, arm_b
 
 
 @kernel
-def _in_frame(end, i, x, y, z):
-    """The vector of these components in the frame of contact i at the end."""
-    a = vector_sum(vector_sum(ZERO, x, vector(end.normal, i)), y, vector(end.t1, i))
-    return vector_sum(a, z, vector(end.t2, i))
+def _end_frame(h, i):
+    """``_start_frame`` where the step ends."""
+    end = h.end
+    frame = vector(end.normal, i), vector(end.t1, i), vector(end.t2, i)
+    return frame[0], frame[1], frame[2], vector(end.arm_a, i), vector(end.arm_b, i)
+
+
+@kernel
+def _add_contact(h, i, rate, frame, force):
+    """Add contact i's impulse and moments, in this frame and times ``rate``, to the forces (n, 6) on the bodies."""
+    r = h.sol.r
+    pair = h.contacts.pair[i]
+    a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
+    f = _in_frame(frame, rate * r[3 * i], rate * r[3 * i + 1], rate * r[3 * i + 2])
+    x, y, z = moments(h.friction.surfaces, pair, h.friction.extra[i], r)
+    m = _in_frame(frame, rate * x, rate * y, rate * z) + ZERO
+    if a >= 0:
+        add_spatial(force, a, spatial_sum(m, 1.0, wrench_at(frame[3], f)))
+    if b >= 0:
+        add_spatial(force, b, spatial_sum(spatial_sum(STILL, -1.0, m), -1.0, wrench_at(frame[4], f)))
+
+
+@kernel
+def _in_frame(frame, x, y, z):
+    """The vector of these components along normal and tangents."""
+    return vector_sum(vector_sum(vector_sum(ZERO, x, frame[0]), y, frame[1]), z, frame[2])
 
 
 @kernel
@@ -154,19 +177,31 @@ def solve_at_end(h, f, p):
 
     Where none wander the solution is only polished.
     """
-    return solve_again(h) if pose_at_end(h, f, p) else OK
+    status = pose_at_end(h, f, p)
+    if status == OK and (f.end_known[0] != 0 or h.work.info[ITERATIONS] > 0):
+        status = solve_again(h)
+    for _ in range(ROUNDS):
+        if status != OK or not asks_more(h, f):
+            break
+        status = solve_again(h)
+    return status
 
 
 @kernel
 def pose_at_end(h, f, p):
-    """Velocities ``sol.q`` with what the rows of the kept contacts at the end ask for; whether to solve again."""
+    """The problem of mean rows, if any contact wanders; a status."""
     if p.buffers.found[NEAR] == 0:
-        return h.work.info[ITERATIONS] > 0
+        return OK
     end_contacts(h, p, p.buffers.found[NEAR])
     _set_ends(h, f, p.contacts)
-    _end_velocity(h, f)
-    ask_at_end(h, f)
-    return True
+    mean_rows(h)
+    return pose(h)
+
+
+@kernel
+def asks_more(h, f):
+    """Whether the kept contacts' rows at the end ask for other velocities ``sol.q`` than those that were solved."""
+    return f.end_known[0] != 0 and _end_velocity(h, f) and ask_at_end(h, f) > AGREED * h.settings[UNIT_SPEED]
 
 
 @kernel
@@ -186,9 +221,8 @@ def _end_velocity(h, f):
     if not hold_impulses(h, f):
         return False
     dt = h.settings[DT]
-    for k in range(f.force_start.shape[0]):
-        mean = spatial_sum(spatial(f.force_start, k), 1.0, spatial(f.force_end, k))
-        put_spatial(h.work.impulse, k, spatial_sum(STILL, 0.5 * dt, mean))
+    for k in range(f.contact_force.shape[0]):
+        put_spatial(h.work.impulse, k, spatial_sum(STILL, dt, spatial(f.contact_force, k)))
     for i in range(f.v.shape[0]):
         f.force[i] = dt * f.joint_force[i]
     impulse_response(h.tree, h.kin, h.art, h.work.impulse, f.force, f.v)

@@ -16,7 +16,7 @@ import numpy as np
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.servo import servo_efforts
-from mb_contact.core.integrate.flow import accelerate, ended, flow_powers, move_chart, stage_forces
+from mb_contact.core.integrate.flow import accelerate, body_forces, ended, flow_powers, move_chart
 from mb_contact.core.integrate.free_body import ROUNDING, SETTLED, free_body_step
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.embedding import close_aggregates
@@ -62,7 +62,7 @@ def midpoint_flow(h, f, dt):
         f.count[0] = pieces
         status = OK
         for piece in range(pieces):
-            status = midpoint_step(h, f, (piece + 0.5) * dt / pieces, dt / pieces)
+            status = midpoint_step(h, f, dt / pieces)
             if status != OK:
                 break
             if piece < pieces - 1:
@@ -79,8 +79,8 @@ def midpoint_flow(h, f, dt):
 
 
 @kernel
-def midpoint_step(h, f, time, dt):
-    """One step, half-way through which the flow is at ``time``, from (q_start, v_start) to (q_end, v_end).
+def midpoint_step(h, f, dt):
+    """One step from (q_start, v_start) to (q_end, v_end).
 
     STEP_TOO_SMALL where the iteration does not converge.
     """
@@ -88,14 +88,14 @@ def midpoint_step(h, f, time, dt):
     for k in range(f.is_free.shape[0]):
         jointed = jointed or f.is_free[k] == 0
     if jointed:
-        status = _tree_step(h, f, time, dt)
+        status = _tree_step(h, f, dt)
         if status != OK:
             return status
     else:
         copy(f.q_end.shape[0], f.q_start, f.q_end)
     tree = h.tree
     body_poses(tree, f.q_start, f.kin)
-    stage_forces(h, f, time)
+    body_forces(h, f)
     for k in range(f.is_free.shape[0]):
         if f.is_free[k] != 0 and not free_body_step(
             tree, f.kin.R, k, h.gravity, f.contact_force, h.work.external, f.q_start, f.v_start, dt, f.q_end, f.v_end,
@@ -106,7 +106,7 @@ def midpoint_step(h, f, time, dt):
 
 
 @kernel
-def _tree_step(h, f, time, dt):
+def _tree_step(h, f, dt):
     """The step of all bodies that are not free; those that are stand still in it."""
     tree = h.tree
     N = f.v.shape[0]
@@ -127,7 +127,7 @@ def _tree_step(h, f, time, dt):
             f.x[i] = 0.5 * dt * f.mean[i]
             f.v[i] = f.guess[i] = f.mean[i]  # of these two embedded loops change the first
         move_chart(tree, f.q_start, f.x, f.q)
-        status = accelerate(h, f, time, 0.5 * dt, f.v_start)
+        status = accelerate(h, f, 0.5 * dt, f.v_start)
         if status != OK:
             return status
         _gather_forces(h, f)

@@ -17,8 +17,8 @@ ROUNDING = 1e-6  # error of a step beside a singular position of a loop, where a
 
 
 @kernel
-def runge_kutta_step(h, f, time, dt):
-    """One step of the flow's tableau from (q_start, v_start), ``time`` into the flow, to (q_end, v_end).
+def runge_kutta_step(h, f, dt):
+    """One step of the flow's tableau from (q_start, v_start) to (q_end, v_end).
 
     Its work is added to ``f.work``.
     """
@@ -26,9 +26,6 @@ def runge_kutta_step(h, f, time, dt):
     stages = b.shape[0]
     N = f.v.shape[0]
     for s in range(stages):
-        late = 0.0
-        for j in range(s):
-            late += A[s, j]
         for i in range(N):
             x = 0.0
             v = 0.0
@@ -38,7 +35,7 @@ def runge_kutta_step(h, f, time, dt):
             f.x[i] = dt * x
             f.v[i] = f.v_start[i] + dt * v
         move_chart(tree, f.q_start, f.x, f.q)
-        status = accelerate(h, f, time + late * dt, 0.0, f.v)
+        status = accelerate(h, f, 0.0, f.v)
         if status != OK:
             return status
         chart_rates(tree, f.x, f.v, f.rates[s])
@@ -68,7 +65,7 @@ def fixed_flow(h, f, dt):
     agree = False
     while status == OK and not agree:
         fill(f.work.shape[0], f.work, 0.0)
-        status = runge_kutta_step(h, f, 0.0, dt)
+        status = runge_kutta_step(h, f, dt)
         if status == OK:
             status, agree = servos_agree(h, f, dt)
     return ended(f) if status == OK else status
@@ -129,7 +126,7 @@ def _adaptive_steps(h, f, dt):
         if last:
             step = dt - done
         copy(f.work.shape[0], f.work, f.before)
-        status = runge_kutta_step(h, f, done, step)
+        status = runge_kutta_step(h, f, step)
         if status != OK:
             return status
         error = step_error(f.rates, f.accelerations, f.v_start, f.difference, step, tolerance)
@@ -150,7 +147,7 @@ def _adaptive_steps(h, f, dt):
             copy(f.q_start.shape[0], f.q_first, f.q_start)
             copy(f.v_start.shape[0], f.v_first, f.v_start)
             fill(f.work.shape[0], f.work, 0.0)
-            status = runge_kutta_step(h, f, 0.0, dt)
+            status = runge_kutta_step(h, f, dt)
             return ended(f) if status == OK else status
         if step < SHORTEST * dt:
             return NOT_FINITE if not np.isfinite(error) else STEP_TOO_SMALL

@@ -13,6 +13,7 @@ from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.hinge import hinge_forces, hinge_limits
 from mb_contact.core.constraints.joint_friction import bound_by_loads, bound_friction, load_tendons
 from mb_contact.core.constraints.limit import limit_rows
+from mb_contact.core.constraints.mean_rows import mean_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.tendon import tendon_laws
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
@@ -88,6 +89,8 @@ def assemble(h):
     for i in range(n_rows):
         h.sol.q[i] += h.rows.offset[i]
         h.sol.r[i] = 0.0
+    if h.flow.end_known[0] != 0:
+        mean_rows(h)
     warm_impulses(h.contacts, h.frames, h.memory, h.friction.extra, h.friction.surfaces, h.sol.r)
     if h.need.info[ROUND] > 0:
         start_again(h)

@@ -88,7 +88,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, w
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity, that of the rows at the
     start (``sol.before``, as the problem was posed) and behind the step; ``alpha`` is the bodies' velocity jump of the
-    impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.  Of a surface that
+    impulses, ``ahead`` (c, 3) what the ``contacts`` move at both ends of a flow beyond their rows.  Of a surface that
     moves in itself contacts do the work of friction against it, and what drives it does the rest.
     """
     fill(work.work_terms.shape[0], work.work_terms, 0.0)

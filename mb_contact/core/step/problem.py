@@ -80,6 +80,16 @@ def assemble_problem(h):
         h.sol.ray[i] = 0.0
         h.sol.pushed[i] = 0.0
     h.sol.solved[0] = 0
+    return pose(h)
+
+
+@kernel
+def pose(h):
+    """``assemble_problem`` of rows that are others now, whose push-out is dropped where it was; a status.
+
+    Reads: art, bil, compliance, forest, friction, kin, rows, soft, sol, solver, system, tree.
+    Writes: art, compliance, forest, rows, sol, system.
+    """
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0

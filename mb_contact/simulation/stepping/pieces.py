@@ -68,6 +68,7 @@ def by_euler(context):
     context.settings[[GAIN_LEFT, GAIN_MOST]] = 0.0, NEVER
     context.need_rule[MEAN] = 0.0
     context.work.row_bias[:] = context.end.ahead[:] = 0.0  # of the flow that was refused
+    context.flow_arrays.end_known[:] = 0
     try:
         with context.integrator.by_euler():
             yield

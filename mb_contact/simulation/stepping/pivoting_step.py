@@ -91,7 +91,12 @@ class PivotingStep(ContactStep):
 
     def solve_at_end(self, handle, flow, end):
         """The problem solved again with the rows of the kept contacts where a flow has ended; a status."""
-        return self.impulses_again(handle) if _kept.pose_at_end(handle, flow, end) else OK
+        status = _kept.pose_at_end(handle, flow, end) or self.impulses_again(handle)
+        for _ in range(_kept.ROUNDS):
+            if status != OK or not _kept.asks_more(handle, flow):
+                break
+            status = self.impulses_again(handle)
+        return status
 
     def _by_active_set(self, handle, pivoting):
         eq, problem = self._work.eq, self._work.problem
