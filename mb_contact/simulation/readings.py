@@ -26,7 +26,7 @@ from mb_contact.simulation.sensors.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.sensors.sensors import Sensing
 from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
-from mb_contact.simulation.tendons import Pulling, tendon_wrenches
+from mb_contact.simulation.tendons import Pulling
 from mb_contact.simulation.values import Values
 from mb_contact.simulation.warned import Warned
 
@@ -322,7 +322,7 @@ class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handli
         if "joint wrenches" not in self._state.derived:
             exact = context.events is None and context.scene.integrator == "semi_implicit_euler"
             monitor.evaluate((last.q, last.v), (context.q, context.v), last.dt, last.gravity, exact)
-            self._state.derived["joint wrenches"] = True
+            self._state.derived["joint wrenches"] = [*pad_wrenches(context), *monitor.tendons.find()]
         impulses = context.loop_impulses() if context.events is None else context.events.loop_impulse
         if context.impacts is not None:
             impulses = impulses.copy()
@@ -330,7 +330,7 @@ class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handli
         loops = LoopForces(context.rows, int(context.bilateral.info[FIRST]), impulses, context.memory.released)
         if context.attachments is not None:
             monitor.follow(context.attachments)
-        external = [*context.wrenches.applied, *pad_wrenches(context), *tendon_wrenches(context)]
+        external = [*context.wrenches.applied, *self._state.derived["joint wrenches"]]
         return monitor.wrench(joint, context.work.geom_impulse, external, loops)
 
     def operational_space(self, frames: str | Sequence[str], constraints: str = "loops") -> OperationalSpace:

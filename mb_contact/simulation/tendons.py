@@ -155,28 +155,36 @@ def _tensions(context):
     return pull, rub
 
 
-def tendon_wrenches(context):
-    """(link, body, wrench (6,) about the body's origin, world axes) of the last step's tendons, but for joints' parts.
+class TendonWrenches:
+    """What the tendons of a scene put on links in the last step, laid once more where that began."""
 
-    Those act within a joint, as efforts do.
-    """
-    entries, last, found = context.scene.tendons, context.last, []
-    if not entries or last is None:
+    def __init__(self, context):
+        filled = Tendons._fields[Tendons._fields.index("length") :]
+        self._context = context
+        self._laid = context.tendons._replace(**{name: getattr(context.tendons, name).copy() for name in filled})
+        self._handle = make_tendons_handle(self._laid)
+        self._kin = make_kinematics(context.n, context.N, context.make_modal())
+
+    def find(self):
+        """(link, body, wrench (6,) about the body's origin, world axes) of each part, but for those of joints.
+
+        Those act within a joint, as efforts do.
+        """
+        context, t, kin, found = self._context, self._laid, self._kin, []
+        entries, last = context.scene.tendons, context.last
+        if not entries or last is None:
+            return found
+        links = [element.link for tendon in entries for element in tendon.path]
+        body_poses(context.tree, last.q, kin)
+        lay_tendons(self._handle, context.tree, last.q, last.v, kin)
+        for i, (pull, rub) in enumerate(zip(*_tensions(context))):
+            for s in range(int(t.first_part[i]), int(t.first_part[i + 1])):
+                force = -(pull - rub * side_of(t, i, s)) * t.weight[s] * t.direction[s]
+                ends = ((t.end_a[s], t.body_a[s], t.at_a[s], force), (t.end_b[s], t.body_b[s], t.at_b[s], -force))
+                for element, k, at, f in ends if t.joint[s] < 0 else ():
+                    if k != WORLD:
+                        found.append((links[element], int(k), np.concatenate((np.cross(at - kin.p[k], f), f))))
         return found
-    links = [element.link for tendon in entries for element in tendon.path]
-    filled = Tendons._fields[Tendons._fields.index("length") :]
-    t = context.tendons._replace(**{name: getattr(context.tendons, name).copy() for name in filled})
-    kin = make_kinematics(context.n, context.N, context.make_modal())
-    body_poses(context.tree, last.q, kin)
-    lay_tendons(make_tendons_handle(t), context.tree, last.q, last.v, kin)
-    for i, (pull, rub) in enumerate(zip(*_tensions(context))):
-        for s in range(int(t.first_part[i]), int(t.first_part[i + 1])):
-            force = -(pull - rub * side_of(t, i, s)) * t.weight[s] * t.direction[s]
-            ends = ((t.end_a[s], t.body_a[s], t.at_a[s], force), (t.end_b[s], t.body_b[s], t.at_b[s], -force))
-            for element, k, at, f in ends if t.joint[s] < 0 else ():
-                if k != WORLD:
-                    found.append((links[element], int(k), np.concatenate((np.cross(at - kin.p[k], f), f))))
-    return found
 
 
 class Pulling:

@@ -28,6 +28,7 @@ from mb_contact.model.scene import MeshChoices
 from mb_contact.model.shapes.inertia import weld
 from mb_contact.model.urdf.xml import UrdfReader
 from mb_contact.simulation.joints.embedded_forces import BEFORE, EmbeddedForces, moved
+from mb_contact.simulation.tendons import TendonWrenches
 from mb_contact.types import CLOSURE_ROWS, WORLD
 
 
@@ -57,6 +58,7 @@ class JointWrenches:
 
     def __init__(self, context):
         self._context, self._world = context, context.world
+        self.tendons = TendonWrenches(context)
         world, scene, couplings = context.world, context.scene, context.couplings
         aggregates = context.aggregate_arrays() if context.parts else None
         handle = None if aggregates is None else make_aggregates_handle(aggregates)
