@@ -26,6 +26,7 @@ from mb_contact.model.scene import (
 from mb_contact.worlds import Worlds
 
 MU, GRAVITY = 0.3, 9.81
+EVENT = {"collision_scheme": "event"}
 EULER, RK4, MIDPOINT = ({"integrator": name} for name in ("semi_implicit_euler", "rk4", "midpoint"))
 STILL = {"gravity": (0.0, 0.0, 0.0)}
 
@@ -336,11 +337,11 @@ SLIDERS = {"box": (lambda: trimesh.creation.box((0.12, 0.09, 0.06)), 0.03), "rin
 
 @pytest.mark.parametrize("floor", ["box", "convex_hull", "mesh"])
 @pytest.mark.parametrize("slider", SLIDERS)
-@pytest.mark.parametrize("dt, speed, integrator", [
-    (1e-3, 2.0, "semi_implicit_euler"), (1e-2, 2.0, "semi_implicit_euler"), (4e-3, 0.3, "semi_implicit_euler"),
-    (4e-3, 2.0, "midpoint"), (4e-3, 2.0, "rk4"),
+@pytest.mark.parametrize("dt, speed, settings", [
+    (1e-3, 2.0, EULER), (1e-2, 2.0, EULER), (4e-3, 0.3, EULER), (4e-3, 2.0, MIDPOINT), (4e-3, 2.0, RK4),
+    (1e-3, 2.0, EVENT),
 ])  # fmt: skip
-def test_triangles_slide_over_flush_tiles(tmp_path, slider, floor, dt, speed, integrator):
+def test_triangles_slide_over_flush_tiles(tmp_path, slider, floor, dt, speed, settings):
     """Askew over tiles of four kinds of borders, whose files round to eight digits: v^2 / 2 mu g, and no hop."""
     rng, heading = np.random.default_rng(3), 0.9
     x, y = ([-0.6, *np.sort(rng.uniform(-0.4, 0.4, 5)), 0.6] for _ in range(2))
@@ -362,13 +363,13 @@ def test_triangles_slide_over_flush_tiles(tmp_path, slider, floor, dt, speed, in
                      mesh=str(tmp_path / "slider.obj"), collision_meshes="mesh",
                      velocity=Velocity(linear=tuple(speed * along)))  # fmt: skip
     materials = {"m": Material(0.6)}
-    sim = mb.Simulator(Scene(primitives=(*slabs, body), materials=materials, time_step=dt, integrator=integrator))
+    sim = mb.Simulator(Scene(primitives=(*slabs, body), materials=materials, time_step=dt, **settings))
     hop = 0.0
     for _ in range(round(1.1 * speed / (0.6 * GRAVITY) / dt)):
         sim.step()
         hop = max(hop, abs(sim.link_pose("body")[0][2] - height))
     way = speed**2 / (2.0 * 0.6 * GRAVITY)
-    assert hop < 1e-11
+    assert hop < (1e-7 if settings == EVENT else 1e-11)  # which takes heights that differ in the ninth digit for such
     np.testing.assert_allclose(sim.link_pose("body")[0][:2], way * along[:2], atol=0.51 * speed * dt)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.impact import events as _events
+from mb_contact.core.integrate.kept_contacts import AGREED
 from mb_contact.core.step import closing as _closing, step as _step
 from mb_contact.simulation.stepping.crossings import SHORTEST, Crossings
 from mb_contact.simulation.stepping.gap_watch import GapWatch
@@ -21,7 +22,7 @@ from mb_contact.simulation.stepping.step_sums import StepSums
 from mb_contact.types import GAINED_ENERGY, OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
-NEW_POINT = 1e-10  #: depth at which a point counts as new beside kept ones of its pair [m]
+NEW_POINT = 1e-10  #: depth from which a gap has closed: what passes over the border of a flush face ends at none [m]
 MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
 LOOKS = (1.0, 0.38)  #: parts of a substep after which the deviation of its paths is looked at
 SAFETY = 2.0  #: of the acceleration that the search for closest approaches reckons with
@@ -31,7 +32,6 @@ MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a s
 ROUNDING = 1e-12  #: part of a step that is no substep any more
 MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of Euler's
 CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
-CORRECTED = 1e-10  #: change of those velocities at which these corrections end [m/s]
 DIVERGED = 1e-3  #: change that is left, and larger than an earlier one, where they have no end: the substep is too long
 
 
@@ -254,7 +254,7 @@ class EventScheme:
                 return 0.0, status
             end = watch.at_end(count) if count else None
             least, change = min(least, change), watch.correct()
-            if change <= CORRECTED * self._units.speed:
+            if change <= AGREED * self._units.speed:
                 break
         if not change <= max(least, DIVERGED * self._units.speed):
             return 0.0, GAINED_ENERGY
@@ -323,7 +323,7 @@ class EventScheme:
         crossings = Crossings(
             self._gaps_at,
             self._gap_at,
-            tolerance=np.array([NEW_POINT * self._units.length if pair in kept else 0.0 for pair in pairs]),
+            tolerance=np.full(count, NEW_POINT * self._units.length),
             may_dip=np.array([pair not in kept and pair not in self._leaving for pair in pairs]),
             way=1.5 * (b.reach[:count] - self._context.world.geoms.margin[0]) / rest + slack * rest,
             slack=slack,
