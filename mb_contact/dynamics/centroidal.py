@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
-from mb_contact.core.tree.composite import composite_inertias
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
-from mb_contact.core.tree.momentum import (
-    centre_of_mass as _centre_of_mass,
-    forces_about,
-    momentum_matrix,
-    total_momentum,
+from mb_contact.core.declare import allocate
+from mb_contact.core.tree.evaluate import (
+    CentroidalArrays,
+    evaluate_centre_of_mass,
+    evaluate_centroidal,
+    evaluate_momentum,
 )
-from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
+from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.reduced import centroidal_parts, eliminating, same
 from mb_contact.errors import DynamicsError
+from mb_contact.types import OK
 
 
 class Centroidal(NamedTuple):
@@ -71,8 +72,11 @@ def centre_of_mass(model: TreeModel, q: ArrayLike) -> tuple[float, Floats]:
     >>> mb.dynamics.centre_of_mass(robot, [0.0, 0.0])
     (2.0, array([ 0.,  0., -1.]))
     """
-    c = np.zeros(3)
-    mass = _centre_of_mass(model.tree, kinematics(model, q), c)
+    e, c = evaluator(model), np.zeros(3)
+    q = vector(q, e.nq, "q")
+    mass, status, body = evaluate_centre_of_mass(e.handle, q, c)
+    if status != OK:
+        refuse(model, status, body, q=q)
     return mass, c
 
 
@@ -106,8 +110,11 @@ def momentum(model: TreeModel, q: ArrayLike, v: ArrayLike, about: ArrayLike = (0
     >>> mb.dynamics.momentum(robot, [0.0], [2.0])
     array([ 0. ,  0.7,  0. , -1. ,  0. ,  0. ])
     """
-    h = np.zeros(6)
-    total_momentum(model.tree, kinematics(model, q, v), as_vector(about, 3, "about"), h)
+    e, h = evaluator(model), np.zeros(6)
+    q, v = vector(q, e.nq, "q"), vector(v, e.N, "v")
+    status, body = evaluate_momentum(e.handle, q, v, as_vector(about, 3, "about"), h)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v)
     return h
 
 
@@ -142,31 +149,13 @@ def centroidal(model: TreeModel, q: ArrayLike, v: ArrayLike) -> Centroidal:
     >>> np.allclose(parts.matrix @ [2.0], parts.momentum)
     True
     """
-    n, N, _ = sizes(model)
-    kin = kinematics(model, q, v)
-    com, h, bias, A = np.zeros(3), np.zeros(6), np.zeros(6), np.zeros((6, N))
-    mass = _centre_of_mass(model.tree, kin, com)
+    e = evaluator(model)
+    q, v = vector(q, e.nq, "q"), vector(v, e.N, "v")
+    parts = allocate(CentroidalArrays, N=e.N)
+    mass, status, body = evaluate_centroidal(e.handle, q, v, parts)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v)
     if not mass > 0.0:
         raise DynamicsError("there is no centre of mass: no moving body has a mass")
-    total_momentum(model.tree, kin, com, h)
-    force = np.zeros((n, 6))
-    _inverse_dynamics(model.tree, kin, np.zeros(3), np.zeros(N), np.zeros((n, 6)), force, np.zeros(N))
-    forces_about(model.tree, kin, force, com, bias)
-    inertia = _locked_inertia(model.tree, kin, com)
-    composite = model.tree.mass.copy()
-    composite_inertias(model.tree, kin.l, kin.I, kin.mc, composite)
-    momentum_matrix(model.tree, kin, kin.I, kin.mc, composite, com, A)
-    return Centroidal(mass, com, h[3:] / mass, h, A, bias, inertia, A[3:] / mass)
-
-
-def _locked_inertia(tree, kin, com):
-    """Spatial inertia (6, 6) about the centre of mass of all bodies frozen together."""
-    total = np.zeros((6, 6))
-    for k, mass in enumerate(tree.mass):
-        r = kin.p[k] - com
-        c = kin.mc[k]
-        # parallel axes from the body's origin: I + 2 (r . mc) 1 - r mc* - mc r* + m (r . r 1 - r r*)
-        total[:3, :3] += kin.I[k] + (2.0 * r @ c + mass * (r @ r)) * np.eye(3)
-        total[:3, :3] -= np.outer(r, c) + np.outer(c, r) + mass * np.outer(r, r)
-        total[3:, 3:] += mass * np.eye(3)
-    return total
+    h, A = parts.momentum, parts.matrix
+    return Centroidal(mass, parts.com, h[3:] / mass, h, A, parts.bias, parts.inertia, A[3:] / mass)

@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
-from mb_contact.core.tree import frames as _frames
-from mb_contact.core.tree.evaluate import evaluate_jacobian
-from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
+from mb_contact.core.tree.evaluate import (
+    evaluate_bias,
+    evaluate_jacobian,
+    evaluate_jacobian_rate,
+    evaluate_poses,
+    evaluate_velocity,
+)
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
-from mb_contact.dynamics.nodes import Node, NodeLike, Nodes, Point, node_arrays
+from mb_contact.dynamics.nodes import Node, NodeLike, Nodes, Point
 from mb_contact.dynamics.reduced import columns, eliminating, same
 from mb_contact.types import OK
 
@@ -46,8 +51,13 @@ def frame_pose(model: TreeModel, q: ArrayLike, frame: NodeLike) -> tuple[Floats,
     >>> p
     array([-1.,  0., -0.])
     """
-    nodes = node_arrays(model, frame if isinstance(frame, (str, Node, Point)) else (frame,))
-    R, p = nodes.world(kinematics(model, q))
+    e = evaluator(model)
+    q = vector(q, e.nq, "q")
+    nodes, _ = e.nodes(model, frame if isinstance(frame, (str, Node, Point)) else (frame,))
+    R, p = np.zeros((1, 3, 3)), np.zeros((1, 3))
+    status, body = evaluate_poses(e.handle, nodes, q, R, p)
+    if status != OK:
+        refuse(model, status, body, q=q)
     return R[0], p[0]
 
 
@@ -121,14 +131,26 @@ def jacobian_rate(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -
     >>> mb.dynamics.jacobian_rate(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0))).ravel()
     array([0., 0., 2.])
     """
-    nodes = node_arrays(model, frames)
-    N = sizes(model)[1]
-    v = as_vector(v, N, "v")
-    kin = kinematics(model, q, v)
-    J_dot = np.zeros((nodes.rows, N))
-    p = nodes.world(kin)[1]
-    _frames.frame_jacobian_rates(model.tree, kin, nodes.body, nodes.first, p, v, np.zeros((N, 6)), J_dot)
+    e = evaluator(model)
+    q, v = vector(q, e.nq, "q"), vector(v, e.N, "v")
+    nodes, rows = e.nodes(model, frames)
+    J_dot = np.zeros((rows, e.N))
+    status, body = evaluate_jacobian_rate(e.handle, nodes, q, v, np.zeros((e.N, 6)), J_dot)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v)
     return J_dot
+
+
+def _stacked(evaluate, model, q, v, frames):
+    """Rows (rows,) that ``evaluate`` has of nodes of a model in motion."""
+    e = evaluator(model)
+    q, v = vector(q, e.nq, "q"), vector(v, e.N, "v")
+    nodes, rows = e.nodes(model, frames)
+    out = np.zeros(rows)
+    status, body = evaluate(e.handle, nodes, q, v, out)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v)
+    return out
 
 
 @eliminating(same)
@@ -161,12 +183,7 @@ def jacobian_bias(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -
     >>> mb.dynamics.jacobian_bias(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0)))  # r omega^2, upwards
     array([0., 0., 4.])
     """
-    nodes = node_arrays(model, frames)
-    kin = kinematics(model, q, v)
-    bias = np.zeros(nodes.rows)
-    p = nodes.world(kin)[1]
-    _frames.frame_bias(model.tree, kin, nodes.body, nodes.first, p, np.zeros((sizes(model)[0], 6)), bias)
-    return bias
+    return _stacked(evaluate_bias, model, q, v, frames)
 
 
 @eliminating(same)
@@ -199,11 +216,7 @@ def velocity(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> Flo
     >>> mb.dynamics.velocity(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0)))
     array([-2.,  0.,  0.])
     """
-    nodes = node_arrays(model, frames)
-    kin = kinematics(model, q, v)
-    out = np.zeros(nodes.rows)
-    _frames.frame_velocities(kin, nodes.body, nodes.first, nodes.world(kin)[1], out)
-    return out
+    return _stacked(evaluate_velocity, model, q, v, frames)
 
 
 @eliminating(same)
@@ -238,5 +251,5 @@ def acceleration(model: TreeModel, q: ArrayLike, v: ArrayLike, v_dot: ArrayLike,
     >>> mb.dynamics.acceleration(robot, [0.0], [2.0], [3.0], mb.Point("link_0", (0.0, 0.0, -1.0)))
     array([-3.,  0.,  4.])
     """
-    v_dot = as_vector(v_dot, sizes(model)[1], "v_dot")
+    v_dot = as_vector(v_dot, evaluator(model).N, "v_dot")
     return jacobian(model, q, frames) @ v_dot + jacobian_bias(model, q, v, frames)

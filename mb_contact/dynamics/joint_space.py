@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_choice, as_matrix, as_vector
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.evaluate import (
+    evaluate_energy,
     evaluate_forward_dynamics,
     evaluate_inverse_dynamics,
     evaluate_mass_matrix,
 )
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics, mechanical_energy
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, flexible_of, kinematics, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same
@@ -399,10 +400,13 @@ def energy(model: TreeModel, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GR
     >>> kinetic, potential
     (0.7, -4.905)
     """
-    kin = kinematics(model, q, v)
-    kinetic, potential = mechanical_energy(model.tree, kin, as_vector(gravity, 3, "gravity"))
+    e = evaluator(model)
+    q, v, gravity = vector(q, e.nq, "q"), vector(v, e.N, "v"), as_vector(gravity, 3, "gravity")
+    kinetic, potential, status, body = evaluate_energy(e.handle, q, v, gravity)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v)
     with np.errstate(all="ignore"):
-        kinetic += 0.5 * float(model.tree.armature @ np.asarray(v, float) ** 2)
+        kinetic += 0.5 * float(model.tree.armature @ v**2)
     if not np.isfinite(kinetic + potential):
         raise DynamicsError(NOT_FINITE_RESULT)
     return kinetic, potential

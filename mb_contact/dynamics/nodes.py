@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_choice, as_vector
-from mb_contact.core.tree import frames as _frames
 from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
 
@@ -73,12 +72,6 @@ class NodeArrays(NamedTuple):
     def rows(self):
         """Number of stacked rows."""
         return int(6 * len(self.first) - self.first.sum())
-
-    def world(self, kin):
-        """Rotations (f, 3, 3) and positions (f, 3) in the world."""
-        R, p = np.zeros_like(self.R), np.zeros_like(self.p)
-        _frames.frame_poses(kin, self.body, self.R, self.p, R, p)
-        return R, p
 
 
 def node_arrays(model: TreeModel, nodes: Nodes) -> NodeArrays:

@@ -8,16 +8,45 @@ TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are checke
 function returns (status, body), and nothing of its output may be used unless the status is OK.
 """
 
+from typing import Annotated, NamedTuple
+
 from mb_contact.core.arrays import copy
+from mb_contact.core.declare import Reals
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.tree.embedding import velocity_rows
-from mb_contact.core.tree.frames import frame_jacobians, frame_poses
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
+from mb_contact.core.tree.frames import (
+    frame_bias,
+    frame_jacobian_rates,
+    frame_jacobians,
+    frame_poses,
+    frame_velocities,
+)
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics, mechanical_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.tree.momentum import (
+    centre_of_mass,
+    forces_about,
+    locked_inertia,
+    momentum_matrix,
+    total_momentum,
+)
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE, NOT_FINITE, OK, ZERO_QUATERNION
+
+
+class CentroidalArrays(NamedTuple):
+    """What ``evaluate_centroidal`` finds, and zeros that it needs."""
+
+    com: Annotated[Reals, 3]
+    momentum: Annotated[Reals, 6]
+    bias: Annotated[Reals, 6]
+    matrix: Annotated[Reals, 6, "N"]
+    inertia: Annotated[Reals, 6, 6]
+    gravity: Annotated[Reals, 3]
+    v_dot: Annotated[Reals, "N"]
+    effort: Annotated[Reals, "N"]
 
 
 @sweep
@@ -161,6 +190,92 @@ def evaluate_jacobian(h, nodes, q, J):
         frame_poses(kin, nodes.body, nodes.R_frame, nodes.p_frame, nodes.R, nodes.p)
         frame_jacobians(tree, kin, nodes.body, nodes.first, nodes.p, J)
     return status, k
+
+
+@kernel
+def evaluate_poses(h, nodes, q, R, p):
+    """Rotations (f, 3, 3) and positions (f, 3) of the nodes in the world; (status, body)."""
+    status, k = place(h.tree, h.kin, q)
+    if status == OK:
+        frame_poses(h.kin, nodes.body, nodes.R_frame, nodes.p_frame, R, p)
+    return status, k
+
+
+@kernel
+def _move_nodes(h, nodes, q, v):
+    """``move``, and the poses of the nodes; (status, body)."""
+    status, k = move(h.tree, h.kin, q, v)
+    if status == OK:
+        frame_poses(h.kin, nodes.body, nodes.R_frame, nodes.p_frame, nodes.R, nodes.p)
+    return status, k
+
+
+@kernel
+def evaluate_jacobian_rate(h, nodes, q, v, H_dot, J_dot):
+    """Rates of the stacked Jacobians into J_dot, which holds zeros; H_dot (N, 6) is a workspace; (status, body)."""
+    status, k = _move_nodes(h, nodes, q, v)
+    if status == OK:
+        frame_jacobian_rates(h.tree, h.kin, nodes.body, nodes.first, nodes.p, v, H_dot, J_dot)
+    return status, k
+
+
+@kernel
+def evaluate_bias(h, nodes, q, v, bias):
+    """Stacked bias accelerations dJ/dt v of the nodes; (status, body)."""
+    status, k = _move_nodes(h, nodes, q, v)
+    if status == OK:
+        frame_bias(h.tree, h.kin, nodes.body, nodes.first, nodes.p, h.alpha, bias)
+    return status, k
+
+
+@kernel
+def evaluate_velocity(h, nodes, q, v, velocity):
+    """Stacked velocities J v of the nodes; (status, body)."""
+    status, k = _move_nodes(h, nodes, q, v)
+    if status == OK:
+        frame_velocities(h.kin, nodes.body, nodes.first, nodes.p, velocity)
+    return status, k
+
+
+@kernel
+def evaluate_centre_of_mass(h, q, com):
+    """Centre of mass into com (3,); the mass, and (status, body)."""
+    status, k = place(h.tree, h.kin, q)
+    return centre_of_mass(h.tree, h.kin, com) if status == OK else 0.0, status, k
+
+
+@kernel
+def evaluate_momentum(h, q, v, about, momentum):
+    """Momentum (6,) of all bodies about a point; (status, body)."""
+    status, k = move(h.tree, h.kin, q, v)
+    if status == OK:
+        total_momentum(h.tree, h.kin, about, momentum)
+    return status, k
+
+
+@kernel
+def evaluate_centroidal(h, q, v, parts):
+    """All of CentroidalArrays, which hold zeros; the mass, and (status, body)."""
+    tree, kin = h.tree, h.kin
+    status, k = move(tree, kin, q, v)
+    mass = centre_of_mass(tree, kin, parts.com) if status == OK else 0.0
+    if mass > 0.0:
+        total_momentum(tree, kin, parts.com, parts.momentum)
+        inverse_dynamics(tree, kin, parts.gravity, parts.v_dot, h.alpha, h.force, parts.effort)
+        forces_about(tree, kin, h.force, parts.com, parts.bias)
+        locked_inertia(tree, kin, parts.com, parts.inertia)
+        copy(h.mass.shape[0], tree.mass, h.mass)
+        composite_inertias(tree, kin.l, kin.I, kin.mc, h.mass)
+        momentum_matrix(tree, kin, kin.I, kin.mc, h.mass, parts.com, parts.matrix)
+    return mass, status, k
+
+
+@kernel
+def evaluate_energy(h, q, v, gravity):
+    """Kinetic energy without rotors, potential energy, and (status, body)."""
+    status, k = move(h.tree, h.kin, q, v)
+    kinetic, potential = mechanical_energy(h.tree, h.kin, gravity) if status == OK else (0.0, 0.0)
+    return kinetic, potential, status, k
 
 
 @kernel

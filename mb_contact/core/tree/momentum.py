@@ -6,7 +6,7 @@
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.modal_dynamics import modal_momentum_matrix, modal_rate_momentum
-from mb_contact.core.tree.spatial import STILL, gathered, momentum, spatial, spatial_sum
+from mb_contact.core.tree.spatial import STILL, gathered, momentum, spatial, spatial_sum, vector, vector_dot
 
 
 @kernel
@@ -58,6 +58,21 @@ def momentum_matrix(tree, kin, I, mc, mass, point, A):
             A[0, i], A[1, i], A[2, i], A[3, i], A[4, i], A[5, i] = f
     if has_modes(kin):
         modal_momentum_matrix(kin, I, mc, mass, point, A)
+
+
+@kernel
+def locked_inertia(tree, kin, com, total):
+    """Spatial inertia (6, 6) about the centre of mass (3,) of all bodies frozen together.
+
+    Parallel axes from each body's origin at r: I + 2 (r . mc) 1 - r mc* - mc r* + m (r . r 1 - r r*).
+    """
+    for k in range(tree.mass.shape[0]):
+        m, r, c = tree.mass[k], _from_point(kin, k, com), vector(kin.mc, k)
+        for a in range(3):
+            total[3 + a, 3 + a] += m
+            total[a, a] += 2.0 * vector_dot(r, c) + m * vector_dot(r, r)
+            for b in range(3):
+                total[a, b] += kin.I[k, a, b] - r[a] * c[b] - c[a] * r[b] - m * r[a] * r[b]
 
 
 @kernel
