@@ -55,9 +55,10 @@ class Evaluator:
 
     def nodes(self, model, frames):
         """(handle, number of rows) of nodes, remembered by what they are called."""
+        frames = tuple(frames) if isinstance(frames, list) else frames
         try:
             return self._node_sets[frames]
-        except (KeyError, TypeError):  # new, or a list
+        except (KeyError, TypeError):  # new, or nothing that can be remembered
             pass
         nodes = node_arrays(model, frames)
         touched = np.zeros(self.n, np.int64)

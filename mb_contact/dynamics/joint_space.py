@@ -406,7 +406,7 @@ def energy(model: TreeModel, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GR
     if status != OK:
         refuse(model, status, body, q=q, v=v)
     with np.errstate(all="ignore"):
-        kinetic += 0.5 * float(model.tree.armature @ v**2)
+        kinetic += 0.5 * float(model.tree.armature @ np.square(v))
     if not np.isfinite(kinetic + potential):
         raise DynamicsError(NOT_FINITE_RESULT)
     return kinetic, potential

@@ -20,7 +20,17 @@ from mb_contact.errors import InputError
 
 
 @dataclass(frozen=True)  # no tuples: a Node is not equal to the Point at its place
-class Node:
+class _Place:
+    frame: str
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        numbers = self.position.tolist() if isinstance(self.position, np.ndarray) else self.position
+        if isinstance(numbers, list):  # what is hashed is remembered (evaluator.py)
+            object.__setattr__(self, "position", tuple(numbers))
+
+
+class Node(_Place):
     """Six rows, angular first, at ``position`` [m] of a frame, given in that frame's axes.
 
     Rows are in world axes.  A Node and a Point at the same place are not equal.
@@ -33,12 +43,8 @@ class Node:
     array([ 0.,  1.,  0., -1.,  0.,  0.])
     """
 
-    frame: str
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-
-@dataclass(frozen=True)
-class Point:
+class Point(_Place):
     """Three linear rows at ``position`` [m] of a frame, given in that frame's axes.
 
     Rows are in world axes.
@@ -50,9 +56,6 @@ class Point:
     >>> mb.jacobian(robot, [0.0], tip).ravel()
     array([-1.,  0.,  0.])
     """
-
-    frame: str
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 NodeLike = str | Node | Point  #: a frame's name stands for its origin

@@ -74,3 +74,15 @@ def test_threads_may_share_a_model():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("position", [[0.0, 0.0, -1.0], np.array([0.0, 0.0, -1.0])])
+def test_nodes_are_remembered_whatever_holds_their_numbers(position):
+    robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    remembered = evaluator(robot)._node_sets
+    for frames in (mb.Point("link_1", position), mb.Node("link_1", position), [mb.Point("link_1", position)]):
+        before = len(remembered)
+        for _ in range(2):
+            J = mb.jacobian(robot, [0.3, 0.1], frames)
+        assert len(remembered) == before + 1
+        np.testing.assert_array_equal(J[-3:], mb.jacobian(robot, [0.3, 0.1], mb.Point("link_1", (0.0, 0.0, -1.0))))
