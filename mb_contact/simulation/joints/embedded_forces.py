@@ -85,7 +85,9 @@ class EmbeddedForces:
 
 def moved(force, shift):
     """A spatial force about a point that lies ``-shift`` from its own."""
-    return np.concatenate((force[:3] + np.cross(shift, force[3:]), force[3:]))
+    (a, b, c), (x, y, z), there = shift.tolist(), force[3:].tolist(), force.copy()
+    there[:3] += b * z - c * y, c * x - a * z, a * y - b * x  # np.cross takes ten times as long
+    return there
 
 
 def forces_on_bodies(context):

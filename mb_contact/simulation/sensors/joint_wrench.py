@@ -132,7 +132,8 @@ class JointWrenches:
             body = world.frames[link].body
             shift = (0.0 if body == WORLD else kin.p[body]) - origin
             for g in world.link_geometries.get(link, ()):
-                total -= moved(geom_impulse[g] / self._dt, shift)
+                if geom_impulse[g].any():
+                    total -= moved(geom_impulse[g] / self._dt, shift)
         for link, body, value in external:
             if link in cut.links:
                 total -= moved(value, kin.p[body] - origin)
@@ -150,8 +151,7 @@ class JointWrenches:
             return total
         frame, kin = self._world.frames[link], self._kin
         R, p = (frame.R, frame.p) if frame.body == WORLD else (kin.R[frame.body] @ frame.R, kin.R[frame.body] @ frame.p)
-        moment = total[:3] - np.cross(p, total[3:])
-        return np.concatenate((moment @ R, total[3:] @ R))
+        return (moved(total, -p).reshape(2, 3) @ R).ravel()
 
     def _acting(self, loops):
         """(closure, row behind the first) of every row of the last step's closures and of their friction."""
