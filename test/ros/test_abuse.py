@@ -77,7 +77,7 @@ def end(controller):
     for _ in range(3):
         controller.signal(signal.SIGINT)
         try:
-            return controller.wait(10)
+            return controller.wait(20)
         except subprocess.TimeoutExpired:
             continue
     raise AssertionError("the controller does not end\n" + controller.output())
