@@ -286,3 +286,11 @@ def test_a_picture_is_seen_by_cameras_in_pictures_and_in_the_view(folder):
     sent = textured(part)
     assert sent.visual.material.baseColorTexture.size == (2, 2) and len(sent.faces) == 2
     assert b"image/png" in sent.export(file_type="glb")
+
+
+@pytest.mark.parametrize("texture", ["<texture/>", '<texture filename=""/>'])
+def test_an_empty_texture_is_none(texture):
+    """As SolidWorks' exporter writes it: the colour counts, and nothing is missing."""
+    material = f'<material name="p"><color rgba="1 0 0 1"/>{texture}</material>'
+    (visual,), missing = read_visuals(LINK.format(named="", material=material, geometry='<box size="2 2 2"/>'))
+    assert visual.colour == (1.0, 0.0, 0.0, 1.0) and not missing

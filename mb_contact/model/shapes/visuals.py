@@ -247,8 +247,8 @@ class _Paint:
         try:
             if colour is not None:
                 self.colour = tuple(float(x) for x in np.clip(reader.vector(colour, "rgba", 4), 0.0, 1.0))
-            if texture is not None:
-                picture = read_picture(find_resource(texture.get("filename") or "", package_dirs, start))
+            if texture is not None and texture.get("filename"):  # exporters write empty ones
+                picture = read_picture(find_resource(texture.get("filename"), package_dirs, start))
                 self.picture = tinted(picture, None if self.colour is None else self.colour[:3])
         except (ModelError, ValueError, OSError) as error:
             self.missing.append(f"material '{material.get('name')}': {error}")

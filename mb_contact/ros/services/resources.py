@@ -219,7 +219,7 @@ def _renamed(root, name, start):
             mimic.set("joint", f"{name}_{mimic.get('joint')}")
     for mesh in (*root.iter("mesh"), *root.iter("texture")):
         address = mesh.get("filename") or ""
-        if start is not None and "://" not in address and not Path(address).is_absolute():
+        if start is not None and address and "://" not in address and not Path(address).is_absolute():
             mesh.set("filename", str(start / address))
     root.set("name", name)
     return ElementTree.tostring(root, encoding="unicode")
