@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_choice, as_matrix, as_vector
-from mb_contact.core.tree.articulated import free_acceleration, impulse_response
+from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.evaluate import (
     evaluate_energy,
     evaluate_forward_dynamics,
     evaluate_inverse_dynamics,
     evaluate_mass_matrix,
+    evaluate_mass_solve,
+    evaluate_mass_times,
 )
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, flexible_of, kinematics, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same
@@ -88,16 +89,20 @@ def mass_times(model: TreeModel, q: ArrayLike, x: ArrayLike) -> Floats:
     >>> mb.dynamics.mass_times(robot, [0.0, 0.0], [1.0, 0.0])
     array([2.7 , 0.85])
     """
-    n, N, _ = sizes(model)
-    kin = kinematics(model, q)  # a and b are zero
-    alpha, force, gravity = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(3)
+    e = evaluator(model)
+    return _by_columns(model, evaluate_mass_times, q, x, np.zeros(e.N), np.zeros(3))
 
-    def column(u):
-        effort = np.zeros(N)
-        _inverse_dynamics(model.tree, kin, gravity, u, alpha, force, effort)
-        return effort
 
-    return _by_columns(column, x, N)
+def _by_columns(model, evaluate, q, x, *more):
+    """What ``evaluate`` makes of x (N,), or of each column of x (N, m)."""
+    e, flat = evaluator(model), np.ndim(x) != 2
+    q = vector(q, e.nq, "q")
+    given = np.ascontiguousarray(as_vector(x, e.N, "x")[None] if flat else as_matrix(x, (e.N, None), "x").T)
+    out = np.empty_like(given)
+    *_, status, body = evaluate(e.handle, q, *more, given, out)
+    if status != OK:
+        refuse(model, status, body, q=q)
+    return out[0] if flat else np.ascontiguousarray(out.T)
 
 
 def _reduced_solve(model, q, x):
@@ -135,28 +140,7 @@ def mass_solve(model: TreeModel, q: ArrayLike, x: ArrayLike) -> Floats:
     >>> mb.dynamics.mass_solve(robot, [0.0, 0.0], [2.7, 0.85])
     array([1., 0.])
     """
-    n, N, _ = sizes(model)
-    kin = kinematics(model, q)
-    art = articulated(model, kin)
-    nothing = np.zeros((n, 6))
-
-    def column(u):
-        out = np.zeros(N)
-        impulse_response(model.tree, kin, art, nothing, u, out)
-        return out
-
-    return _by_columns(column, x, N)
-
-
-def _by_columns(function, x, N):
-    """Apply ``function`` to x (N,), or to each column of x (N, m)."""
-    if np.ndim(x) == 2:
-        x = as_matrix(x, (N, None), "x")
-        out = np.empty_like(x)
-        for j in range(x.shape[1]):
-            out[:, j] = function(np.ascontiguousarray(x[:, j]))
-        return out
-    return function(as_vector(x, N, "x"))
+    return _by_columns(model, evaluate_mass_solve, q, x)
 
 
 @eliminating(instead=lambda model, q: float(np.linalg.slogdet(mass_matrix(model, q))[1]))
@@ -189,7 +173,12 @@ def mass_log_determinant(model: TreeModel, q: ArrayLike) -> float:
     """
     if flexible_of(model):
         return float(np.linalg.slogdet(mass_matrix(model, q))[1])
-    return float(-np.log(articulated(model, kinematics(model, q)).D_inv).sum())
+    e = evaluator(model)
+    q, none = vector(q, e.nq, "q"), np.empty((0, e.N))
+    log_determinant, status, body = evaluate_mass_solve(e.handle, q, none, none)
+    if status != OK:
+        refuse(model, status, body, q=q)
+    return log_determinant
 
 
 @eliminating(rows)

@@ -10,10 +10,12 @@ function returns (status, body), and nothing of its output may be used unless th
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from mb_contact.core.arrays import copy
 from mb_contact.core.declare import Reals
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.tree.embedding import velocity_rows
@@ -166,6 +168,30 @@ def evaluate_mass_matrix(h, q, M):
     if status == OK:
         mirror(M)
     return status, k
+
+
+@kernel
+def evaluate_mass_times(h, q, still, gravity, x, out):
+    """M x of each row of x (m, N) into out; ``still`` (N,) and ``gravity`` (3,) hold zeros; (status, body)."""
+    status, k = move(h.tree, h.kin, q, still)
+    for j in range(x.shape[0] if status == OK else 0):
+        inverse_dynamics(h.tree, h.kin, gravity, x[j], h.alpha, h.force, out[j])
+    return status, k
+
+
+@kernel
+def evaluate_mass_solve(h, q, x, out):
+    """M^-1 x of each row of x (m, N) into out; log det M of rigid bodies, and (status, body)."""
+    status, k = place(h.tree, h.kin, q)
+    if status == OK:
+        status, k = articulated_inertias(h.tree, h.kin, 0.0, h.art)
+    log_determinant = 0.0
+    if status == OK:
+        for i in range(h.art.D_inv.shape[0]):
+            log_determinant -= np.log(h.art.D_inv[i])
+        for j in range(x.shape[0]):
+            impulse_response(h.tree, h.kin, h.art, h.still, x[j], out[j])
+    return log_determinant, status, k
 
 
 @kernel
