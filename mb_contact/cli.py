@@ -292,7 +292,7 @@ def _new(arguments):
     file, scene = new_scene(Wanted(
         Path(arguments.name), [WantedRobot(**robot) for robot in arguments.robots], tuple(arguments.objects),
         arguments.table, tuple(arguments.package_path),
-    ))  # fmt: skip
+    ), _say_in_place)  # fmt: skip
     servos = sum(len(model.actuators) for model in scene.models)
     print(f"wrote {file}: {servos} position actuators, {len(scene.primitives)} primitives")
     print("".join(f"warning: {line}\n" for line in scene.doubts), end="")

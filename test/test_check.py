@@ -165,6 +165,9 @@ GROUND = mb.model.Ground(height=-10.0)
 UNTOUCHED = mb.model.CollisionFilters(disable=(("box", "ground"),))
 BARE = """<robot name="bare"><link name="bare"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+SHAPED = BARE.replace('"1" i', '"17" i').replace('iyy="1"', 'iyy="17"').replace('izz="1"', 'izz="17"').replace(
+    "</link>", '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link><link name="root"/><joint '
+    'name="turn" type="continuous"><parent link="root"/><child link="bare"/><axis xyz="0 0 1"/></joint>')  # fmt: skip
 ODD = {
     "falls": (mb.Scene(primitives=(box(),)), "there is nothing below 'box': it falls for ever"),
     "on what falls": (mb.Scene(primitives=(box("a"), box("b", pose=mb.model.Pose((0, 0, 0.2))))), "nothing below 'b'"),
@@ -183,6 +186,9 @@ ODD = {
     "long": (mb.Scene(primitives=(box(size=(100.0, 60.0, 80.0), mass=1e6),), ground=mb.model.Ground(-50.0)),
              "'box' is 100 m long; lengths are in m"),
     "heavy": (mb.Scene(primitives=(box(mass=500.0),), ground=GROUND), "'box' has 5e+05 kg/m^3 in its box"),
+    "kg mm^2": (mb.Scene(primitives=(box(inertia=(1667.0,) * 3),), ground=GROUND),
+                "'box' has a moment of inertia of 1.7e+03 kg m^2, where its mass and size allow 0.008; 1 kg mm^2 is"),
+    "kg cm^2 of a robot": (mb.Scene(models=(mb.model.SceneModel(SHAPED),)), "'bare' has a moment of inertia of 17 kg"),
     "degrees": (arm(joints={"hinge_0": 90.0}), "models[0].joints.hinge_0: 90 rad is more than a turn"),
     "degrees of a pose": (
         mb.Scene(primitives=(box(pose=mb.model.Pose((0, 0, 0), rpy=(0, 0, 45))),), ground=GROUND),
@@ -211,6 +217,7 @@ FINE = {
     ),
     "no gravity": mb.Scene(primitives=(box(),), gravity=(0.0, 0.0, 0.0)),
     "thrown": mb.Scene(primitives=(box(velocity=mb.model.Velocity(linear=(1.0, 0.0, 0.0))),)),
+    "harder to turn than its size": mb.Scene(primitives=(box(inertia=(5.0,) * 3),), ground=mb.model.Ground(-0.05)),
     "strong servo": arm(joints=LYING, actuators=pendulum_servo(stiffness=1e4)),
     "no servo": arm(joints=LYING),
     "on a rope": mb.Scene(primitives=(box(),), tendons=(rope("cord", END, TOP),)),

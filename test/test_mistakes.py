@@ -201,9 +201,15 @@ def arm():
     return mb.Simulator(ARM)
 
 
+BOX = mb.Scene(primitives=(mb.model.Primitive("box", "box", size=(0.1,) * 3, base="free", mass=1.0),))
+
+
 def falling():
-    body = mb.model.Primitive("box", "box", size=(0.1,) * 3, base="free", mass=1.0)
-    return mb.Simulator(mb.Scene(primitives=(body,)), warm_up=False)
+    return mb.Simulator(BOX, warm_up=False)
+
+
+def worlds():
+    return mb.Worlds(BOX, 2, threads=1)
 
 
 def box(**more):
@@ -244,6 +250,8 @@ IN_PYTHON = [
     (lambda: arm().contact_problem(), "there is no contact problem yet: take a step first"),
     (lambda: mb.Worlds(ARM, 0), "count must be a whole number of at least 1, got 0"),
     (lambda: mb.Worlds(ARM, 2).set("mas", 1.0), "worlds have no value 'mas' of their own; they have mass, damping"),
+    (lambda: worlds().set("position", 1.0, of=["box"]), "'position' is of joints; of a free object set or "),
+    (lambda: worlds().randomise("pose", -0.1, 0.1), "a pose has no factor: by='offset' takes a way and a rotation"),
     (lambda: mb.build_world("scene.yaml"), "build_world needs a Scene, got str; use load_scene for a file"),
     (lambda: box(size=(0.1,)), "primitives[0].size: a box has size [x, y, z], got [0.1]"),
     (lambda: box(mass=None), "a primitive of base free needs a mass; add mass: 2.0"),
@@ -251,6 +259,8 @@ IN_PYTHON = [
     (lambda: box(material="wood"), "material 'wood' is not defined under materials"),
     (lambda: mb.control.inverse_kinematics(arm().world, {"hand": ((0, 0, 0), (0, 0, 0, 1))}), "no frame 'hand'"),
     (lambda: mb.control.hold(arm(), [0.0]), "target must have 2 entries, got 1"),
+    (lambda: mb.control.hold("cell.yaml", [0.0]), "no robot: got 'cell.yaml'; give a Simulator, as mb.Simul"),
+    (lambda: mb.control.move_frames(mb.load_urdf(ARM), {}), "or a mb.control.Robot of a model"),
     (lambda: mb.model.compose(ROBOT, ROBOT, "tool0"), "the robot has no link 'tool0'; it has base, arm"),
     (lambda: mb.load_urdf(ROBOT, collision_meshes="hull"), "must be one of convex_hull, convex_pieces, mesh, skip"),
     (lambda: mb.load_urdf(ARM, xacro_args={"a": 1}), "xacro_args are for files that end in .xacro"),
@@ -283,8 +293,13 @@ IN_COMMANDS = [
     ("new cell", "the following arguments are required: --robot"),
     ("new cell --robot none.urdf", "no file: 'none.urdf' does not exist"),
     ("new cell --robot robot.urdf --gripper robot.urdf", "--gripper and --at belong together"),
+    ("new cell --robot robot.urdf --tcp 0 0 0.1", "--tcp needs --gripper and --at"),
+    ("new cell --robot robot.urdf --gripper macro.urdf --at base",
+     "robot 'macro' has no link; of a xacro file that only defines a macro take the one that calls it"),
     ("export robot.urdf", "the following arguments are required: MODEL.xml"),
     ("view none.yaml", "no scene: 'none.yaml' does not exist"),
+    ("replay run.mcap robot.urdf",
+     "'run.mcap' is a recording, which comes behind its scene: mb-contact replay SCENE run.mcap"),
     ("replay robot.urdf none.mcap", "no recording: 'none.mcap' does not exist"),
     ("test robot.urdf --expect none.yaml", "none.yaml: cannot be read as expectations"),
     ("compile none.yaml", "no scene: 'none.yaml' does not exist"),
@@ -299,7 +314,7 @@ MISTAKES = [
 FILES = {
     "cup.stl": CUP, "cup.step": "x", "robot.urdf": ROBOT, "model.xml": "<mujoco/>", "world.sdf": "<sdf/>",
     "exp.yaml": "expect:\n- {height: box}\n", "params.yaml": "node:\n  ros__parameters: {}\n", "params.yml": "a: 1",
-    "sim.launch.py": "a = 1",
+    "sim.launch.py": "a = 1", "run.mcap": "\x89MCAP", "macro.urdf": "<robot name='macro'/>",
 }  # fmt: skip
 
 

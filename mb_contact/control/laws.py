@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_positive, as_vector
+from mb_contact.checks import Floats, as_positive, as_vector, shorten
 from mb_contact.control.poses import pose_error, wanted_pose
 from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.dynamics.jacobians import frame_pose
 from mb_contact.dynamics.joint_space import mass_matrix, nonlinear_effects
 from mb_contact.dynamics.operational import OperationalSpace, operational_space
+from mb_contact.errors import InputError
 from mb_contact.model.model import Model
 from mb_contact.model.rotations import matrix_to_quat
 
@@ -121,7 +122,7 @@ def hold(robot: Any, target: ArrayLike, rate: float = RATE) -> Floats:
     Raises
     ------
     InputError
-        A size does not fit, a number is not finite, or the rate is not positive.
+        No robot, a size does not fit, a number is not finite, or the rate is not positive.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def hold(robot: Any, target: ArrayLike, rate: float = RATE) -> Floats:
     >>> bool(np.allclose(sim.joint_positions(), [0.3, 0.2], atol=1e-6))
     True
     """
-    q, v = robot.joint_positions(), robot.joint_velocities()
+    q, v = _state(robot)
     error, rate = as_vector(target, len(q), "target") - q, as_positive(rate, "rate")
     M, d, dt = robot.mass_matrix(), _damping(robot), robot.time_step
     D = 2.0 * rate * np.diag(M)
@@ -170,7 +171,7 @@ def computed_torque(
     Raises
     ------
     InputError
-        A size does not fit, a number is not finite, or the rate is not positive.
+        No robot, a size does not fit, a number is not finite, or the rate is not positive.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def computed_torque(
     >>> bool(abs(sim.joint_positions()[0] - 0.1 * sim.time) < 1e-3)
     True
     """
-    q, v = robot.joint_positions(), robot.joint_velocities()
+    q, v = _state(robot)
     rate = as_positive(rate, "rate")
     v_d = np.zeros(len(q)) if velocity is None else as_vector(velocity, len(q), "velocity")
     a_d = np.zeros(len(q)) if acceleration is None else as_vector(acceleration, len(q), "acceleration")
@@ -225,7 +226,7 @@ def move_frames(
     Raises
     ------
     InputError
-        No such frame, a size does not fit, a number is not finite, or a rate is not positive.
+        No robot, no such frame, a size does not fit, a number is not finite, or a rate is not positive.
 
     Examples
     --------
@@ -236,7 +237,7 @@ def move_frames(
     >>> bool(np.allclose(sim.link_pose("left_tcp")[0], goal["left_tcp"][0], atol=1e-6))
     True
     """
-    q, v = robot.joint_positions(), robot.joint_velocities()
+    q, v = _state(robot)
     rate, slow = as_positive(rate, "rate"), as_positive(posture_rate, "posture_rate")
     names, rows = tuple(targets), 6 * len(targets)
     wanted = [wanted_pose(name, targets[name]) for name in names]
@@ -294,6 +295,14 @@ def grip(
     effort = pull - as_positive(damping, "damping") * as_vector(velocity, len(q), "velocity")
     bound = as_positive(max_effort, "max_effort")
     return np.clip(effort, -bound, bound)
+
+
+def _state(robot):
+    """Positions [rad, m] and velocities [rad/s, m/s] of ``world.joint_names``; InputError where it is no robot."""
+    if not hasattr(robot, "joint_positions"):
+        wanted = "give a Simulator, as mb.Simulator('scene.yaml') makes one, or a mb.control.Robot of a model"
+        raise InputError(f"no robot: got {shorten(repr(robot))}; {wanted}")
+    return robot.joint_positions(), robot.joint_velocities()
 
 
 def _damping(robot):

@@ -4,7 +4,7 @@
 """``mb-contact new``: a folder with a scene of one's own robots, grippers and objects that runs at once."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -38,6 +38,7 @@ from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.model.urdf.xml_reader import doubts_of
 from mb_contact.model.world import build_world
 from mb_contact.programs.starting import always_inside, gains, neutral, placed, reach_of, start_positions
+from mb_contact.simulation.kernels.warm_up import compile_step, is_compiled
 
 ROBOTS = (".urdf", ".xacro", *SDF)
 TABLE = 0.75  #: its height [m]
@@ -56,6 +57,7 @@ NOTES = {
                   "is near, else its triangles; collision_meshes: convex_hull is quicker.",
     "materials": "friction is that of two equal materials; of two others it is the geometric mean.",
     "collision_filters": "These links overlap wherever the robot goes, by their hulls.",
+    "enforce_velocity_limits": "Joints go no faster than their files say; else servos close a gripper in milliseconds.",
     "sensors": "image.colour: true brings colours; docs/sensors.md has all sensors.",
     "packages": "Folders of ROS packages, for package:// addresses.",
     "operational_frames": "Hands; `sim.link_pose`, `mb.control` and ROS's operational_space/* know their names.",
@@ -72,6 +74,7 @@ class WantedRobot:
     prefix: str | None = None  #: of all names; by default one where they clash
     place: tuple[float, float, float] | None = None  #: x, y [m] and yaw [rad]; by default beside its neighbours
     free: bool = False  #: whether its base is not fixed
+    tcp: tuple[float, float, float] | None = None  #: of a frame between the fingers, in the axes of the link ``at`` [m]
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,8 @@ class Part:
     reach: float  #: [m]
 
 
-def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
-    """Write the folder; returns the scene's file and the scene.
+def new_scene(wanted: Wanted, progress: Callable[[str], Any] = print) -> tuple[Path, Scene]:
+    """Write the folder; returns the scene's file and the scene.  ``progress`` gets lines of text where kernels compile.
 
     Raises
     ------
@@ -116,6 +119,8 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
     for number, robot in enumerate(wanted.robots, start=1):
         if (robot.gripper is None) != (robot.at is None):
             raise InputError("--gripper and --at belong together: a file, and the robot's link that it is fixed to")
+        if robot.tcp is not None and robot.gripper is None:
+            raise InputError("--tcp needs --gripper and --at: it is a frame between the gripper's fingers")
         address = f"robot_{number}.urdf" if len(wanted.robots) > 1 else "robot.urdf"
         parts.append(_robot(robot, wanted.folder, folders, taken, address))
     low, high = _place(parts, top)
@@ -138,6 +143,8 @@ def new_scene(wanted: Wanted) -> tuple[Path, Scene]:
     head = (f"{what}, written by mb-contact new.",
             "mb-contact view, check and run take this file; docs/scene_reference.md has every key.")  # fmt: skip
     with _folder_with({part.entry.urdf: part.text for part in (*parts, *handled) if part.text}, wanted.folder):
+        if not is_compiled():
+            compile_step(progress)
         scene = _finished(scene, parts, reach, top)
         save_scene(scene, file, head, NOTES)
     return file, scene
@@ -194,6 +201,9 @@ def _loaded(wanted, folders, prefix, root=None):
 def _composed(wanted, folders, prefix, root, placed):
     """URDF of robot and gripper with prefix and another name of its root, whose meshes are named as ``placed`` says."""
     robot, gripper = (None if name is None else _found(name, folders) for name in (wanted.robot, wanted.gripper))
+    if wanted.tcp is not None:
+        frame = '<robot name="tcp"><link name="tcp"/></robot>'
+        robot = compose(robot, frame, wanted.at, Pose(wanted.tcp), package_dirs=folders, placed=str)
     return compose(robot, gripper, wanted.at, package_dirs=folders, placed=placed, prefix_all=prefix, root=root)
 
 
@@ -295,6 +305,7 @@ def _finished(scene, parts, reach, top):
         first += len(part.model.expand_q(part.model.neutral_q()))
     return replace(
         scene, models=(*(part.entry for part in parts), *scene.models[len(parts) :]),
+        enforce_velocity_limits=all((part.model.velocity_limit > 0.0).all() for part in parts),
         collision_filters=CollisionFilters(disable=tuple(filters)), operational_frames=tuple(hands),
     )  # fmt: skip
 

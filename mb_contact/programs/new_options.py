@@ -27,6 +27,8 @@ NEW_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
                  "help": "URDF, xacro or SDF file, a path or package://; again for more, each with what follows it"}),
     ("--gripper", {"action": OfRobot, "metavar": "FILE", "help": "file of what is fixed to the robot"}),
     ("--at", {"action": OfRobot, "metavar": "LINK", "help": "link of the robot that the gripper is fixed to"}),
+    ("--tcp", {"action": OfRobot, "nargs": 3, "type": float, "metavar": ("X", "Y", "Z"),
+               "help": "of a frame 'tcp' between the gripper's fingers, in the axes of that link [m]"}),
     ("--prefix", {"action": OfRobot, "metavar": "TEXT",
                   "help": "of all its names (default: one where another robot has them)"}),
     ("--place", {"action": OfRobot, "nargs": 3, "type": float, "metavar": ("X", "Y", "YAW"),

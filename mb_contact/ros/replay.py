@@ -10,14 +10,15 @@ marks a reset.  Pushes, entities that came and went and states that were set sta
 ``joint_commands``, each of which answers the state whose stamp it echoes: that is exact where lockstep was.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mb_contact.errors import CommunicationError, InputError
+from mb_contact.errors import CommunicationError, InputError, MbContactError
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.interventions import EVENTS, decode, do_again
 from mb_contact.simulation.surfaces.simulator import AnySimulator
@@ -80,29 +81,48 @@ class Comparison:
         return lines
 
 
+def is_recording(path: Any) -> bool:
+    """Whether a path is that of an MCAP file or of a folder of ros2 bag."""
+    path = Path(str(path))
+    return path.suffix in (".mcap", ".db3") or (path / "metadata.yaml").exists()
+
+
+@contextmanager
+def open_recording(path: str | Path) -> Iterator[Any]:
+    """Reader of rosbags of an MCAP file or bag folder, while it is open.
+
+    Raises
+    ------
+    CommunicationError
+        There is none, or it cannot be read.
+    """
+    if not Path(path).exists():
+        raise CommunicationError(f"no recording: '{path}' does not exist")
+    try:
+        from rosbags.highlevel import AnyReader
+
+        with AnyReader([Path(path)]) as reader:
+            yield reader
+    except MbContactError:
+        raise
+    except Exception as error:  # rosbags has many
+        raise CommunicationError(f"cannot read the recording '{path}': {' '.join(str(error).split())}") from None
+
+
 def read_recording(path: str) -> Any:
     """Read the joint states and efforts of an MCAP file or bag folder.
 
     Raises
     ------
     CommunicationError
-        No bag, or no joint states or efforts in it, or of several simulators.
+        No recording, or no joint states or efforts in it, or of several simulators.
     """
     topics = {}
-    if not Path(path).exists():
-        raise FileNotFoundError(f"no recording: '{path}' does not exist")
-    try:
-        from rosbags.highlevel import AnyReader
-
-        with AnyReader([Path(path)]) as reader:
-            wanted = [c for c in reader.connections if c.topic.endswith(_WANTED)]
-            topics |= {c.topic: [] for c in wanted if c.topic.endswith(f"/{APPLIED}")}  # none where no joint takes any
-            for connection, _, data in reader.messages(wanted) if wanted else ():
-                topics.setdefault(connection.topic, []).append(reader.deserialize(data, connection.msgtype))
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # rosbags has many
-        raise CommunicationError(f"cannot read the recording '{path}': {' '.join(str(error).split())}") from None
+    with open_recording(path) as reader:
+        wanted = [c for c in reader.connections if c.topic.endswith(_WANTED)]
+        topics |= {c.topic: [] for c in wanted if c.topic.endswith(f"/{APPLIED}")}  # none where no joint takes any
+        for connection, _, data in reader.messages(wanted) if wanted else ():
+            topics.setdefault(connection.topic, []).append(reader.deserialize(data, connection.msgtype))
     states = {stamp_ns(m.header.stamp): m for m in _only(path, topics, _STATES)}
     if any(name.endswith(f"/{APPLIED}") for name in topics):
         efforts = [_applied(message) for message in _only(path, topics, f"/{APPLIED}")]
@@ -252,6 +272,8 @@ def replay_file(scene: Any, path: str, progress: Callable[[str], Any] | None = N
     """
     from mb_contact.simulation.simulator import Simulator
 
+    if is_recording(scene):
+        raise InputError(f"'{scene}' is a recording, which comes behind its scene: mb-contact replay SCENE {scene}")
     recording = read_recording(path)
     simulator: Any = Simulator(scene, progress=progress)
     result = replay(simulator, recording)

@@ -20,6 +20,7 @@ LONG = 20.0  #: a body that moves and is longer is meant in millimetres, more li
 EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
 TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
 DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
+SPREAD = 1e3  #: times m r^2 from which on an inertia is meant in kg mm^2, or kg cm^2; any body has 1 at most
 SUNK = 0.2  #: part of its least size by which a weight may press an object into what gives way
 OFF_RATE = 0.05  #: part by which a rate may be another than was asked for
 BEND = 0.05  #: by which gravity may bend a servo [rad, m]
@@ -38,13 +39,13 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
     -------
     list of str
         What reading the files gave; overlaps at the start; robots whose ``world`` stands elsewhere; lengths like
-        millimetres, angles like degrees, masses that nothing of that size has; rates of sensors that steps are too
-        long for; gravity that points up; servos that gravity bends, joints whose
+        millimetres, angles like degrees, masses and inertias that nothing of that size has; rates of sensors that
+        steps are too long for; gravity that points up; servos that gravity bends, joints whose
         effort limit is below what gravity asks for; objects below which there is nothing; tendons of a length that does
         not change, or that hold what others hold; contacts so soft that objects sink into them; visuals that cannot be
         drawn.
     """
-    parts = (_overlaps, _roots, _angles, _sizes, _rates, _servos, _falling, _tendons, _sinking)
+    parts = (_overlaps, _roots, _angles, _sizes, _inertias, _rates, _servos, _falling, _tendons, _sinking)
     return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
 
 
@@ -137,6 +138,18 @@ def _sizes(scene, world):
             if not DENSITIES[0] <= density <= DENSITIES[1]:
                 told.add(link)
                 yield f"'{link}' has {density:.2g} kg/m^3 in its box; masses are in kg and lengths in m"
+
+
+def _inertias(scene, world):
+    """Bodies that are harder to turn than their mass at the farthest point of their shapes."""
+    for body in sorted(set(world.geoms.body.tolist()) - {WORLD}):
+        shapes = np.flatnonzero(world.geoms.body == body).tolist()
+        boxes = [box_around(world.geoms, g, world.geoms.R[g], world.geoms.p[g]) for g in shapes]
+        far = max(np.linalg.norm(np.abs(box - world.tree.com[body]).max(axis=0)) for box in np.array(boxes))
+        most, inertia = world.tree.mass[body] * far**2, np.linalg.eigvalsh(world.tree.inertia[body])[-1]
+        if inertia > SPREAD * most > 0.0:
+            what = f"'{world.geometry_links[shapes[0]]}' has a moment of inertia of {inertia:.2g} kg m^2"
+            yield f"{what}, where its mass and size allow {most:.1g}; 1 kg mm^2 is 1e-6 kg m^2"
 
 
 def _rates(scene, world):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mb_contact.errors import InputError
+from mb_contact.ros.replay import is_recording
 from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import scene_drawing
@@ -18,7 +19,7 @@ from mb_contact.viewer.library import import_viser
 from mb_contact.viewer.options import ViewOptions
 from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player
-from mb_contact.viewer.recording import Bag, Recording, is_recording
+from mb_contact.viewer.recording import Bag, Recording
 from mb_contact.viewer.rerun import write_rerun
 from mb_contact.viewer.serving import Served, has_screen
 

@@ -17,6 +17,7 @@ import numpy as np
 from mb_contact.errors import CommunicationError
 from mb_contact.model.scene import Scene, SceneModel, load_scene
 from mb_contact.model.world import World
+from mb_contact.ros.replay import open_recording
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.options import as_factor
 from mb_contact.viewer.snapshot import FRAME_SECONDS, Readings, Snapshot
@@ -44,36 +45,27 @@ class Bag:
     """
 
     def __init__(self, path: str | Path) -> None:
-        if not Path(path).exists():
-            raise CommunicationError(f"no recording: '{path}' does not exist")
         self.path = Path(path)
         self.messages: dict[Any, tuple[list[int], list[bytes]]] = {}  #: times [ns] and bytes, by kind and publisher
         self.texts: dict[str, str] = {}  #: topic to its last text: robot_description and the scene's file
-        try:
-            self._read()
-        except CommunicationError:
-            raise
-        except Exception as error:  # rosbags has many
-            raise CommunicationError(f"cannot read the recording '{path}': {' '.join(str(error).split())}") from None
+        with open_recording(path) as reader:
+            self._read(reader)
         steps = self.of(STATES) or self.of(TF) or self.of(CONTACTS)
         if not steps:
             raise CommunicationError(f"'{path}' has no joint_states, /tf or contacts: there is nothing to see")
         self.times = sorted(set().union(*(times for times, _ in steps)))  #: of its steps [ns]
 
-    def _read(self):
-        from rosbags.highlevel import AnyReader
-
-        with AnyReader([self.path]) as reader:
-            wanted = [c for c in reader.connections if self._shown(c) or c.msgtype == TEXT]
-            for connection, moment, data in reader.messages(wanted) if wanted else ():
-                kind = connection.msgtype
-                if kind == TEXT:
-                    self.texts[connection.topic] = reader.deserialize(data, kind).data
-                    continue
-                publisher = first_name(data) if kind == STATES else connection.topic if kind == TF else None
-                times, rows = self.messages.setdefault((kind, publisher), ([], []))
-                times.append(moment)
-                rows.append(bytes(data))
+    def _read(self, reader):
+        wanted = [c for c in reader.connections if self._shown(c) or c.msgtype == TEXT]
+        for connection, moment, data in reader.messages(wanted) if wanted else ():
+            kind = connection.msgtype
+            if kind == TEXT:
+                self.texts[connection.topic] = reader.deserialize(data, kind).data
+                continue
+            publisher = first_name(data) if kind == STATES else connection.topic if kind == TF else None
+            times, rows = self.messages.setdefault((kind, publisher), ([], []))
+            times.append(moment)
+            rows.append(bytes(data))
 
     def _shown(self, connection):
         name = connection.topic.removesuffix("_static") if connection.msgtype == TF else connection.topic
@@ -258,12 +250,6 @@ def _prefix(bag, world):
     names = {t.child_frame_id for _, rows in bag.of(TF) for data in rows[:1] for t in deserialize(data, TF).transforms}
     found = [name.removesuffix(link) for name in names for link in world.frames if name.endswith(link)]
     return min(found, key=len, default="")
-
-
-def is_recording(path: Any) -> bool:
-    """Whether a path is that of an MCAP file or of a folder of ros2 bag."""
-    path = Path(str(path))
-    return path.suffix in (".mcap", ".db3") or (path / "metadata.yaml").exists()
 
 
 def _warn(line):

@@ -7,6 +7,7 @@ import zlib
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.worlds.store import Values, make_values_handle
@@ -112,8 +113,10 @@ class OwnValues:
         if by not in WAYS:
             raise InputError(f"by must be one of {', '.join(WAYS)}, got {by!r}")
         name = self._kind(name, of)
-        parts = self.parts(name, of)
-        shape = (len(parts), *self.width(name))
+        parts, turned = self.parts(name, of), name == "pose" and by == "offset"
+        if name == "pose" and by == "factor":
+            raise InputError("a pose has no factor: by='offset' takes a way and a rotation vector (6,), 'value' a pose")
+        shape = (len(parts), *((6,) if turned else self.width(name)))
         try:
             low, high = (np.broadcast_to(np.asarray(x, dtype=np.float64), shape) for x in (low, high))
         except ValueError:
@@ -127,7 +130,12 @@ class OwnValues:
         drawn = drawn.reshape(len(chosen), *shape)
         if by == "value":
             return drawn
-        scene = np.array([self._of_scene(name, part) for part in parts]).reshape(shape)
+        scene = np.array([self._of_scene(name, part) for part in parts])
+        if turned:
+            turns = Rotation.from_rotvec(drawn[..., 3:].reshape(-1, 3))
+            old = Rotation.from_quat(np.tile(scene[:, 3:], (len(chosen), 1)))
+            return np.dstack((scene[:, :3] + drawn[..., :3], (turns * old).as_quat().reshape(*drawn.shape[:2], 4)))
+        scene = scene.reshape(shape)
         return drawn * scene if by == "factor" else drawn + scene
 
     def _of_scene(self, name, part):
@@ -238,6 +246,8 @@ class OwnValues:
             raise InputError(f"worlds have no value '{name}' of their own; they have {others}")
         self._refuse(name)
         parts = {part.name: part for part in known[name]()}
+        if name == "position" and of is not None and not self._world.objects.keys().isdisjoint(map(str, of)):
+            raise InputError("'position' is of joints; of a free object set or randomise 'pose'")
         return [parts[key] for key in keys_of(parts if of is None else of, parts, name)]
 
     def _refuse(self, name):

@@ -231,7 +231,8 @@ class Worlds(WorldStates):
         low, high : array_like
             Range, broadcast to (``of``, numbers of one).
         by : str
-            ``factor`` on the scene's value, ``offset`` to it, or the ``value`` itself.
+            ``factor`` on the scene's value, ``offset`` to it, or the ``value`` itself.  The offset of a ``pose`` is
+            (6,): a way [m], and a rotation vector [rad] by which it turns where it is, in world axes.
         seed : int or sequence of int
             For instance (seed, episode).
 

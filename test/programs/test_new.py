@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact import cli
@@ -108,6 +109,37 @@ def test_the_hand_is_between_the_fingers_and_a_root_on_a_table_is_not_the_world(
     assert not sim.warnings
     alone = mb.Scene(models=(mb.model.SceneModel(arm, pose=mb.model.Pose((0.0, 0.0, 0.75))),))
     assert "models[0]: its root link is called 'world' and stands elsewhere" in mb.Simulator(alone).warnings[0]
+
+
+def test_a_frame_between_the_fingers_is_the_hand(tmp_path, monkeypatch):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    arm = ["--robot", str(ROOT / "urdf" / "plate_arm.urdf"), "--gripper", "hand.urdf", "--at", "plate"]
+    assert new(tmp_path, monkeypatch, *arm, "--tcp", "0.01", "0", "0.07", "--prefix", "a_") == 0
+    sim = mb.Simulator("cell/scene.yaml")
+    assert sim.scene.operational_frames == ("a_tcp",)
+    (at, turn), (tcp, same) = sim.link_pose("a_plate"), sim.link_pose("a_tcp")
+    np.testing.assert_allclose(tcp, at + Rotation.from_quat(turn).apply([0.01, 0.0, 0.07]), atol=1e-12)
+    np.testing.assert_allclose(same, turn, atol=1e-12)
+
+
+def test_joints_go_no_faster_than_their_files_say(tmp_path, monkeypatch):
+    (tmp_path / "hand.urdf").write_text(HAND.replace('velocity="1"', 'velocity="0.1"'))
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf") == 0
+    sim = mb.Simulator("cell/scene.yaml")
+    sim.set_targets(["slide"], positions=[0.04])
+    fastest = max(sim.step() and sim.joint_velocities()[0] for _ in range(200))
+    assert fastest == pytest.approx(0.1, abs=1e-9)
+    (tmp_path / "still.urdf").write_text(HAND.replace('velocity="1"', 'velocity="0"'))  # none is meant
+    assert cli.main(["new", "other", "--robot", "still.urdf"]) == 0
+    assert not mb.load_scene("other/scene.yaml").enforce_velocity_limits
+
+
+def test_what_compiles_first_is_told(tmp_path, monkeypatch, capsys):
+    (tmp_path / "hand.urdf").write_text(HAND)
+    monkeypatch.setattr("mb_contact.programs.new.is_compiled", lambda: False)
+    monkeypatch.setattr("mb_contact.programs.new.compile_step", lambda progress: progress("compiling"))
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf") == 0
+    assert capsys.readouterr().err == "mb-contact: compiling\n"
 
 
 def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):

@@ -260,7 +260,7 @@ def test_what_is_no_recording_is_refused(tmp_path):
     empty.write_bytes(b"nothing")
     with pytest.raises(CommunicationError, match="cannot read the recording"):
         read_recording(empty)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(CommunicationError, match="does not exist"):
         read_recording(tmp_path / "missing.mcap")
 
 

@@ -16,9 +16,10 @@ from mb_contact.cli import main
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import message_class, serialize
 from mb_contact.ros.recorder import Recorder
+from mb_contact.ros.replay import is_recording
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import scene_drawing
-from mb_contact.viewer.recording import Bag, Recording, is_recording
+from mb_contact.viewer.recording import Bag, Recording
 from mb_contact.viewer.topics import STATES, TF
 from paths import ROOT
 from ros.support import Session

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact.core.workspace import ENERGY_START
@@ -140,6 +141,19 @@ def test_draws_depend_on_the_seed_and_the_world_alone():
     assert (few.save().arrays["own_mass"][:, 0] != masses[0]).all()
     few.randomise("gravity", -0.1, 0.1, by="offset", seed=3)
     assert np.abs(few.save().arrays["own_gravity"] - [0.0, 0.0, -9.81]).max() <= 0.1
+
+
+def test_poses_are_drawn_around_the_scenes():
+    turned = Pose((0.3, 0.0, 0.09), rpy=(0.4, 0.0, 0.0))
+    worlds = mb.Worlds(replace(sliding(), primitives=(replace(sliding().primitives[0], pose=turned),)), 50, threads=1)
+    worlds.randomise("pose", [-0.02, 0.0, 0.0, 0.0, 0.0, -0.3], [0.02, 0.01, 0.0, 0.0, 0.0, 0.3], by="offset", seed=4)
+    worlds.reset()
+    q = worlds.q
+    assert np.abs(q[:, 0] - 0.3).max() < 0.02 < np.ptp(q[:, 0]) and (q[:, 2] == 0.09).all()
+    assert 0.0 <= q[:, 1].min() < 0.003 and 0.007 < q[:, 1].max() < 0.01
+    roll, pitch, yaw = Rotation.from_quat(q[:, 3:7]).as_euler("xyz").T  # fixed axes: first the scene's, then about z
+    np.testing.assert_allclose(np.transpose([roll, pitch]), np.tile([0.4, 0.0], (50, 1)), atol=1e-12)
+    assert yaw.min() < -0.2 and yaw.max() > 0.2 and np.abs(yaw).max() < 0.3
 
 
 def test_values_are_saved_with_the_state():

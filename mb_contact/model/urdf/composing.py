@@ -114,7 +114,8 @@ def _root_of(robot):
     children = {child.get("link") for child in robot.iterfind("joint/child")}
     root = next((link.get("name") for link in robot.findall("link") if link.get("name") not in children), None)
     if root is None:
-        raise ModelError(f"robot '{robot.get('name')}' has no link that is no other's child")
+        wrong = "has no link; of a xacro file that only defines a macro take the one that calls it"
+        raise ModelError(f"robot '{robot.get('name')}' {'has a loop of joints' if children else wrong}")
     return root
 
 
