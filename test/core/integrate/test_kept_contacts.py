@@ -3,7 +3,7 @@
 
 """Contacts that wander within a step: second order in time, against ordinary differential equations of their own.
 
-Covers core/integrate/end_laws.py.
+Covers core/integrate/end_laws.py, core/constraints/mean_rows.py.
 """
 
 from __future__ import annotations
