@@ -21,6 +21,8 @@ from mb_contact.errors import InputError
 
 @dataclass(frozen=True)  # no tuples: a Node is not equal to the Point at its place
 class _Place:
+    """A position in a frame."""
+
     frame: str
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
 

@@ -8,6 +8,11 @@ import numpy as np
 from mb_contact.errors import InputError
 
 
+def cross(a, b):
+    """a x b of two vectors; NumPy's takes ten times as long."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
 def rpy_to_matrix(rpy):
     """Rotation matrix of URDF's roll, pitch, yaw [rad]: fixed axes x, then y, then z."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)

@@ -15,7 +15,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.model import tree_poses
-from mb_contact.model.scene import Ground, JointProperties, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.scene import Ground, JointProperties, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.studies.formulations.scene_step import FormulationStep
 from oracles.pinocchio_peer import example_robots
 from scenes.robots import DUAL_ARM
@@ -165,3 +165,28 @@ def test_what_needs_joints_is_refused_or_left_out_with_a_warning():
     box = Primitive("box", "box", (1.0, 1.0, 1.0), Pose(), "free", 1.0)
     free = mb.build_world(Scene(primitives=(box,), coordinates="bodies"))
     assert free.couplings.rows == 0 and not free.warnings
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "midpoint"])
+def test_a_limit_holds_in_a_flow_in_which_a_contact_wanders(integrator):
+    """A rod falls onto the limit of its joint, alone and while a ball rolls elsewhere."""
+    rod = (
+        '<robot name="rod"><link name="base"/><link name="a"><inertial><origin xyz="0 0 -0.3"/><mass value="1"/>'
+        '<inertia ixx="0.02" iyy="0.02" izz="0.02"/></inertial></link><joint name="j" type="revolute">'
+        '<parent link="base"/><child link="a"/><axis xyz="0 1 0"/>'
+        '<limit lower="-0.2" upper="2" effort="0" velocity="50"/></joint></robot>'
+    )
+    rolls = Velocity(linear=(0.5, 0.0, 0.0), angular=(0.0, 3.0, 0.0))
+    ball = Primitive("ball", "sphere", (0.1,), Pose((3.0, 0.0, 0.1)), "free", 1.0, velocity=rolls)
+    lowest = []
+    for primitives in ((), (ball,)):
+        model = SceneModel(rod, joints={"j": 1.0}, pose=Pose((0.0, 0.0, 2.0)))
+        sim = mb.Simulator(Scene(models=(model,), primitives=primitives, ground=Ground(), coordinates="bodies",
+                                 integrator=integrator, time_step=DT))  # fmt: skip
+        angles = []
+        for _ in range(400):
+            sim.step()
+            angles.append(sim.hinges().positions[0])
+        lowest.append(min(angles))
+    assert -0.205 < lowest[0] < -0.2
+    assert lowest[1] == pytest.approx(lowest[0], abs=1e-5)

@@ -16,6 +16,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, PARTNERS, TENDONS
 from mb_contact.core.constraints.hinge import DAMPING
 from mb_contact.core.tree.evaluate import evaluate_loop_rows
+from mb_contact.model.rotations import cross
 from mb_contact.types import CLOSURE_ROWS, WORLD
 
 BEFORE = 2  #: from this value on ``Memory.released`` says that a thread had come off before the last step
@@ -85,9 +86,7 @@ class EmbeddedForces:
 
 def moved(force, shift):
     """A spatial force about a point that lies ``-shift`` from its own."""
-    (a, b, c), (x, y, z), there = shift.tolist(), force[3:].tolist(), force.copy()
-    there[:3] += b * z - c * y, c * x - a * z, a * y - b * x  # np.cross takes ten times as long
-    return there
+    return np.concatenate((force[:3] + cross(shift, force[3:]), force[3:]))
 
 
 def forces_on_bodies(context):

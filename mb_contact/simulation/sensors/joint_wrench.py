@@ -24,6 +24,7 @@ from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import Rows, make_aggregates_handle
 from mb_contact.dynamics.arguments import gravity_of, quaternions
+from mb_contact.model.rotations import cross
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.shapes.inertia import weld
 from mb_contact.model.urdf.xml import UrdfReader
@@ -128,12 +129,11 @@ class JointWrenches:
         total = self._rigid_part(cut)
         for k in cut.children:
             total += moved(force[k], kin.p[k] - origin)
-        for link in cut.links:
-            body = world.frames[link].body
-            shift = (0.0 if body == WORLD else kin.p[body]) - origin
-            for g in world.link_geometries.get(link, ()):
-                if geom_impulse[g].any():
-                    total -= moved(geom_impulse[g] / self._dt, shift)
+        for g in np.flatnonzero(geom_impulse.any(axis=1)):
+            if world.geometry_links[g] in cut.links:
+                body = world.geoms.body[g]
+                shift = (0.0 if body == WORLD else kin.p[body]) - origin
+                total -= moved(geom_impulse[g] / self._dt, shift)
         for link, body, value in external:
             if link in cut.links:
                 total -= moved(value, kin.p[body] - origin)
@@ -184,8 +184,8 @@ class JointWrenches:
             alpha, spin, R = self._alpha[cut.body].copy(), kin.V[cut.body, :3], kin.R[cut.body]
             alpha[3:] -= gravity_of(self._world.tree, self._gravity, cut.body) - self._gravity
         I, mc = R @ cut.inertia @ R.T, cut.mass * (R @ cut.com)
-        moment = I @ alpha[:3] + np.cross(mc, alpha[3:]) + np.cross(spin, I @ spin)
-        force = cut.mass * alpha[3:] + np.cross(alpha[:3], mc) + np.cross(spin, np.cross(spin, mc))
+        moment = I @ alpha[:3] + cross(mc, alpha[3:]) + cross(spin, I @ spin)
+        force = cut.mass * alpha[3:] + cross(alpha[:3], mc) + cross(spin, cross(spin, mc))
         return np.concatenate((moment, force))
 
     def _closure_forces(self, cut, kin, origin, loops):

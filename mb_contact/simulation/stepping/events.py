@@ -22,7 +22,7 @@ from mb_contact.simulation.stepping.step_sums import StepSums
 from mb_contact.types import GAINED_ENERGY, OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
-NEW_POINT = 1e-10  #: depth from which a gap has closed: what passes over the border of a flush face ends at none [m]
+CLOSED = 1e-10  #: depth from which a gap has closed: what passes over the border of a flush face ends at none [m]
 MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
 LOOKS = (1.0, 0.38)  #: parts of a substep after which the deviation of its paths is looked at
 SAFETY = 2.0  #: of the acceleration that the search for closest approaches reckons with
@@ -323,7 +323,7 @@ class EventScheme:
         crossings = Crossings(
             self._gaps_at,
             self._gap_at,
-            tolerance=np.full(count, NEW_POINT * self._units.length),
+            tolerance=np.full(count, CLOSED * self._units.length),
             may_dip=np.array([pair not in kept and pair not in self._leaving for pair in pairs]),
             way=1.5 * (b.reach[:count] - self._context.world.geoms.margin[0]) / rest + slack * rest,
             slack=slack,

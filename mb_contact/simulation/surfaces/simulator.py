@@ -14,12 +14,11 @@ from mb_contact.checks import Floats, as_vector
 from mb_contact.core.state import STEPS
 from mb_contact.core.workspace import ENERGY_START, WORK_DONE
 from mb_contact.errors import InputError
-from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.rotations import cross, matrix_to_quat
 from mb_contact.record import LiveState, Recorded, StateLayout, TreePart
 from mb_contact.simulation.results import Certificate, Step, record_of
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.mixed import MixedSimulator
-from mb_contact.simulation.surfaces.step import cross
 from mb_contact.surfaces.scene_build import build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK

@@ -18,7 +18,7 @@ from mb_contact.core.step import closing as _closing, problem as _problem
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import NO_SHAPES, put_pair
 from mb_contact.core.workspace import EQUALITY, UNILATERAL
-from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
+from mb_contact.model.rotations import cross, matrix_to_quat, quat_to_matrix
 from mb_contact.simulation.rebuild import slots
 from mb_contact.simulation.stepping.contact_step import ContactStep
 from mb_contact.simulation.stepping.impacts import Impacts
@@ -26,11 +26,6 @@ from mb_contact.simulation.surfaces.world import carrier
 from mb_contact.types import OK, TOO_MANY_CONTACTS
 
 SAME = 1e-12  #: coordinates of a body that differ less have not been set to others [m, 1]
-
-
-def cross(a, b):
-    """a x b of two vectors; NumPy's takes ten times as long."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 class SurfaceImpacts(Impacts):
@@ -126,7 +121,7 @@ class SurfaceContactStep(ContactStep):
             if changed[slot.q].any():
                 tree.fly(name, quat_to_matrix(x[3:]), x[:3], w, u)
             elif (context.v[slot.v] != v[slot.v]).any():
-                tree.set_velocity(name, w, u + np.cross(w, tree.pose(name)[0] @ contact.body.com))
+                tree.set_velocity(name, w, u + cross(w, tree.pose(name)[0] @ contact.body.com))
 
     # --- the step -------------------------------------------------------------------------------
 
@@ -215,7 +210,7 @@ class SurfaceContactStep(ContactStep):
             tree.v[: len(after)] = after
         for name, k, contact in zip(self._names, self._moved, tree.contacts):
             w, v = np.split(left[k], 2)
-            tree.set_velocity(name, w, v + np.cross(w, tree.pose(name)[0] @ contact.body.com))
+            tree.set_velocity(name, w, v + cross(w, tree.pose(name)[0] @ contact.body.com))
         modes = {name: tree.mode_name(name) for name in self._names}
         tree.restore(before)
         return modes

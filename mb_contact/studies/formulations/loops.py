@@ -23,7 +23,8 @@ import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.errors import InputError
-from mb_contact.studies.formulations.state import cross, find_body
+from mb_contact.model.rotations import cross
+from mb_contact.studies.formulations.state import find_body
 from mb_contact.types import WORLD
 
 KINDS = ("weld", "axis", "point", "distance", "planar", "screw", "rows")

@@ -10,6 +10,7 @@ from mb_contact.core.tree.frames import frame_bias
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.workspace import make_kinematics
 from mb_contact.errors import InputError
+from mb_contact.model.rotations import cross
 from mb_contact.types import JOINT_NQ, WORLD
 
 
@@ -79,11 +80,6 @@ class BodyState:
             r[0] * directions[:, 1] - r[1] * directions[:, 0],
         ])  # fmt: skip
         return np.hstack([moments, directions])
-
-
-def cross(a, b):
-    """Cross product of two 3-vectors; np.cross spends its time on axes."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def find_body(model, body, what):

@@ -31,9 +31,10 @@ from mb_contact.core.tree.compliance import essential_compliance, row_compliance
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel, refuse_own_gravity
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.model.rotations import cross
 from mb_contact.model.scene import CLOSURE_DRIFT_RATE, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
-from mb_contact.studies.formulations.state import BodyState, cross, find_body
+from mb_contact.studies.formulations.state import BodyState, find_body
 from mb_contact.types import OK, WORLD
 
 FLOOR = 1e-2  #: least scale of a row, of its scale if its bodies were free

@@ -13,8 +13,8 @@ from mb_contact.checks import Floats, as_vector
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.model import Model, tree_poses
+from mb_contact.model.rotations import cross
 from mb_contact.model.world import World
-from mb_contact.studies.formulations.state import cross
 from mb_contact.studies.sko.digraph import TreeDigraph
 from mb_contact.studies.sko.model import SkoModel
 from mb_contact.studies.sko.operators import Spo
