@@ -3,6 +3,7 @@
 
 """Mass properties of bodies that are given by a surface."""
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -58,9 +59,12 @@ def shell(surface: Surface, mass: float) -> SurfaceBody:
     return SurfaceBody(surface, float(mass), np.trace(second) * np.eye(3) - second, com)
 
 
+_gauss = cache(np.polynomial.legendre.leggauss)
+
+
 def _rule(chart, side):
     """Nodes and weights over all spans of a side; fewer in a small chart, which weighs little."""
-    nodes, weights = np.polynomial.legendre.leggauss(max(LEAST_POINTS, round(POINTS * chart.share**0.5)))
+    nodes, weights = _gauss(max(LEAST_POINTS, round(POINTS * chart.share**0.5)))
     ends = np.unique(np.clip(chart.knots[side], *chart.bounds[side]))
     half = 0.5 * np.diff(ends)[:, None]
     return (ends[:-1, None] + half * (nodes + 1.0)).ravel(), (half * weights).ravel()

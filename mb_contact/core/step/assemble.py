@@ -42,8 +42,8 @@ from mb_contact.types import RUB, UPPER
 def assemble(h):
     """Rows and their laws, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step.
 
-    Reads: belts, bil, buffers, closures, contacts, drift, frames, friction, gears, geoms, hinges, joints, kin, loop,
-    memory, need, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
+    Reads: belts, bil, buffers, closures, contacts, drift, end, flow, frames, friction, gears, geoms, hinges, joints,
+    kin, loop, memory, need, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
     Writes: bil, forest, frames, friction, hinges, loop, rows, soft, sol, tendons.
     """
     dt = h.settings[DT]

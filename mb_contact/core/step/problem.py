@@ -87,7 +87,7 @@ def assemble_problem(h):
 def pose(h):
     """``assemble_problem`` of rows that are others now, whose push-out is dropped where it was; a status.
 
-    Reads: art, bil, compliance, forest, friction, kin, rows, soft, sol, solver, system, tree.
+    Reads: art, bil, compliance, forest, friction, kin, rows, sol, solver, system, tree.
     Writes: art, compliance, forest, rows, sol, system.
     """
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
