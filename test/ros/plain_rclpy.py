@@ -154,9 +154,9 @@ def simulate(node):
         goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=1), heard.append))
         yield from done(goal.get_result_async())
     goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=7), told.append))
-    seven = yield from done(goal.get_result_async())
-    while len(told) < 7:
+    while len(told) < 7:  # before the result: with that rclpy forgets who listens to feedback
         yield
+    seven = yield from done(goal.get_result_async())
     goal = yield from done(steps.send_goal_async(SimulateSteps.Goal(steps=10**6)))
     yield from done(goal.cancel_goal_async())
     ended = yield from done(goal.get_result_async())

@@ -126,8 +126,11 @@ class Process:
         self.popen.send_signal(number)
 
     def wait(self, timeout=TIMEOUT):
-        """Wait for the end and return the exit code."""
-        code = self.popen.wait(timeout)
+        """Wait for the end and return the exit code; where it does not end, what it has said stands in the error."""
+        try:
+            code = self.popen.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise subprocess.TimeoutExpired(f"{error.cmd}, which has said\n{self.output()}\n", timeout) from None
         for thread in self._threads:
             thread.join(timeout)
         return code
