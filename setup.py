@@ -30,6 +30,7 @@ REQUIRED = [
     "PyYAML>=6.0.1",
     "trimesh>=4.0",
     "pycollada>=0.7",  # trimesh reads Collada meshes with it
+    "manifold3d>=3.0",  # unites parts of meshes that overlap
     "pillow>=10.0",
     "coal>=3.0.1",
     "python-fcl>=0.7.0.8",

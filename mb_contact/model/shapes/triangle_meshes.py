@@ -18,13 +18,13 @@ from mb_contact.model.shapes.mesh_edges import (
     without_flaps,
 )
 from mb_contact.model.shapes.mesh_trees import box_tree
+from mb_contact.model.shapes.united import enclosed, united, volumes
 from mb_contact.types import HOLLOW, SHAPE_CONVEX, SHAPE_MESH, WITHIN
 
 SAME_POINT = 1e-9  #: vertices nearer than this part of the diagonal are one
 FLAT = 2e-7  #: corners this part of the diagonal off a plane still lie in it: the rounding of files in single precision
 PARALLEL = 1e-3  #: largest angle between normals of triangles in one plane [rad]
 STRAIGHT = 1.0 - 1e-10  #: cosine of the angle between two ridges that are one
-MOST_PARTS = 64  #: that are looked at for cavities
 CLOSED, SHEET = 1, 2  #: of ``TriangleMesh.sided``
 
 
@@ -78,6 +78,7 @@ def triangle_mesh(vertices, triangles):
         [m]
     triangles : int (t, 3)
         Counterclockwise seen from outside; where neighbours disagree, or the whole is inside out, they are turned.
+        Closed parts that overlap are united.
 
     Raises
     ------
@@ -95,6 +96,10 @@ def triangle_mesh(vertices, triangles):
     vertices, triangles = _merged(vertices - centre, triangles, SAME_POINT * diagonal)
     if len(triangles) == 0:
         raise ValueError("no triangle has an area")
+    whole = united(vertices, triangles)
+    if whole is not None:
+        vertices, triangles = _merged(*whole, SAME_POINT * diagonal)
+    triangles = _once(triangles)
     used, triangles = np.unique(without_flaps(triangles), return_inverse=True)
     vertices, triangles = np.ascontiguousarray(vertices[used]), triangles.reshape(-1, 3).astype(np.int64)
     triangles, sided = _oriented(vertices, triangles)
@@ -128,7 +133,7 @@ def field_mesh(field):
 
 
 def _merged(vertices, triangles, same):
-    """Vertices that are one made one; triangles without an area, or that are there twice, left out."""
+    """Vertices that are one made one; triangles without an area left out."""
     used, triangles = np.unique(triangles, return_inverse=True)
     vertices, triangles = vertices[used], triangles.reshape(-1, 3)
     _, index = np.unique(vertices, axis=0, return_inverse=True)
@@ -143,11 +148,15 @@ def _merged(vertices, triangles, same):
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     longest = np.linalg.norm(np.stack([b - a, c - b, a - c]), axis=2).max(axis=0)
     triangles = triangles[np.linalg.norm(np.cross(b - a, c - a), axis=1) > same * longest]
+    return vertices, triangles
+
+
+def _once(triangles):
+    """Triangles with their lowest corner first, those that are there twice left out."""
     turned = np.argmin(triangles, axis=1)
     triangles = np.stack([triangles[np.arange(len(triangles)), (turned + k) % 3] for k in range(3)], axis=1)
     _, once = np.unique(triangles, axis=0, return_index=True)
-    triangles = triangles[np.sort(once)]
-    return vertices, triangles
+    return triangles[np.sort(once)]
 
 
 def _oriented(vertices, triangles):
@@ -181,41 +190,15 @@ def _oriented(vertices, triangles):
                         known[j], flip[j] = True, flip[i] ^ (not same)
                         stack.append(j)
         triangles = np.where(flip[:, None], triangles[:, ::-1], triangles)
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    volume = np.bincount(part, np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0)
+    volume = volumes(vertices, triangles, part)
     size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
     if np.abs(volume).max() <= SAME_POINT * size**3:
         return triangles, SHEET
     inside_out = np.isin(np.arange(len(volume)), list(mended)) & (volume < 0.0)
     volume[inside_out] *= -1.0
-    if len(volume) <= MOST_PARTS:  # a part inside of another one is a cavity, any other is solid, however it is wound
-        inside_out ^= _enclosed(vertices, triangles, part, np.abs(volume)) == (volume > 0.0)
-    elif volume.sum() < 0.0:
-        inside_out = ~inside_out
+    cavity = enclosed(vertices, triangles, part, np.abs(volume)).sum(axis=1) % 2 == 1  # any other is solid
+    inside_out ^= cavity == (volume > 0.0)  # however it is wound
     return np.where(inside_out[part][:, None], triangles[:, ::-1], triangles), CLOSED
-
-
-def _enclosed(vertices, triangles, part, volume):
-    """Whether each part is inside of an odd number of larger ones: rays from its outermost vertices tell."""
-    inside = np.zeros(len(volume), dtype=bool)
-    size = np.ptp(vertices, axis=0)
-    for k in range(len(volume)):
-        own = vertices[triangles[part == k]].reshape(-1, 3)
-        outermost = own[np.concatenate([own.argmin(axis=0), own.argmax(axis=0)])] + size * [1.234e-5, 0.777e-5, 0.0]
-        for j in range(len(volume)):
-            corners = vertices[triangles[part == j]]
-            if volume[j] > volume[k] and (own >= corners.min((0, 1))).all() and (own <= corners.max((0, 1))).all():
-                inside[k] ^= all(_is_within(corners - p) for p in outermost)
-    return inside
-
-
-def _is_within(corners):
-    """Whether the origin is within a closed surface of triangles (t, 3, 3): a ray along z crosses it an odd number."""
-    a, b, c = (corners[:, i] for i in range(3))
-    u, v, w = (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0] for x, y in ((b, c), (c, a), (a, b)))
-    crossed = ((u > 0.0) & (v > 0.0) & (w > 0.0)) | ((u < 0.0) & (v < 0.0) & (w < 0.0))
-    height = (u * a[:, 2] + v * b[:, 2] + w * c[:, 2])[crossed] / (u + v + w)[crossed]
-    return bool((height > 0.0).sum() % 2)
 
 
 def _sides(vertices, triangles, sided):
