@@ -6,9 +6,9 @@
     python benchmarks/abuser.py COUNT [--joint NAME] [--push TOPIC] [--seed N] [--rate HZ]
 
 sends COUNT messages to each of joint_commands, effort_commands and an external_wrench topic: wrong sizes, NaN and
-infinity, unknown and repeated joints, huge names, text that is not UTF-8; and COUNT forged RTPS packets whose payload
-is no CDR of the type, in the name of a writer that the node knows.  Not one of them is a command that may be obeyed.
-Prints one JSON line with what was sent.
+infinity, unknown and repeated joints, huge names, text that is not UTF-8; and COUNT messages whose payload is no CDR
+of the type, over DDS as forged RTPS packets in the name of a writer that the node knows.  Not one of them is a command
+that may be obeyed.  Prints one JSON line with what was sent.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 
 from mb_contact.ros import QoS, create_node
 from mb_contact.ros.embedded.messages import message_class, serialize
+from mb_contact.ros.embedded.wires import chosen_wire
 
 JOINT_STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
 WRENCH = "geometry_msgs/msg/WrenchStamped"
@@ -149,14 +150,19 @@ def main(argv=None):
     publishers = {topic: node.create_publisher(kind, topic, QoS(10)) for topic, (kind, _) in topics.items()}
     liar = node.create_publisher(JOINT_STATE, "joint_commands", QoS(10))
     _wait_for(publishers["joint_commands"], liar)
-    forger, lies = Forger(liar, node.context.domain_id), list(forged_payloads(chance))
+    forger = Forger(liar, node.context.domain_id) if chosen_wire() == "dds" else None
+    lies = list(forged_payloads(chance))
     print("attacking", flush=True)
     begun = time.monotonic()
     for number in range(arguments.count):
         for topic, (_, cases) in topics.items():
             data = cases[chance.randrange(len(cases))]
             publishers[topic].send(data.ljust((len(data) + 3) & ~3, b"\0"), len(data))
-        forger.send(lies[number % len(lies)])
+        lie = lies[number % len(lies)]
+        if forger is not None:
+            forger.send(lie)
+        else:
+            liar.send(lie, len(lie))
         if arguments.rate and number / arguments.rate > time.monotonic() - begun:
             time.sleep(number / arguments.rate - (time.monotonic() - begun))
     seconds = time.monotonic() - begun

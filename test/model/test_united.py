@@ -15,7 +15,10 @@ BOX = np.array([(0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4)
                 (2, 4, 6), (1, 3, 5), (3, 7, 5)])  # fmt: skip
 
 
-def box(lower, upper, R=np.eye(3)):
+UPRIGHT = np.eye(3)
+
+
+def box(lower, upper, R=UPRIGHT):
     """Triangles (12, 3, 3) of a box, turned about the origin."""
     corners = np.array([[(lower, upper)[k >> i & 1][i] for i in range(3)] for k in range(8)], dtype=float)
     return (corners @ R.T)[BOX]

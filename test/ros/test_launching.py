@@ -21,6 +21,7 @@ from mb_contact.model.scene import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.ros.launch_arguments import ARGUMENTS, has_joints, parameters_of, write_rviz, write_scene
 from paths import ROOT
+from ros.support import WIRE
 
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 LAUNCH = importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros")
@@ -178,7 +179,7 @@ def test_launch_actions_can_be_made(path, monkeypatch):
 def test_the_backend_of_a_launch_is_the_one_whose_services_its_processes_can_call(monkeypatch):
     from mb_contact.ros.launch_arguments import chosen_backend
 
-    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")
+    monkeypatch.setenv("RMW_IMPLEMENTATION", f"rmw_{'cyclonedds' if WIRE == 'dds' else WIRE}_cpp")
     assert [chosen_backend(name) for name in ("auto", "rclpy", "embedded")] == ["embedded", "rclpy", "embedded"]
     monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
     assert [chosen_backend(name) for name in ("auto", "rclpy", "embedded")] == ["rclpy", "rclpy", "embedded"]

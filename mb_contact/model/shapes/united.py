@@ -133,7 +133,8 @@ def _union(vertices, triangles, part, inside):
     depth, solids, given = inside.sum(axis=1), [], 0.0
     for k in np.flatnonzero(depth % 2 == 0).tolist():
         cavities = np.flatnonzero(inside[:, k] & (depth == depth[k] + 1)).tolist()
-        solids.append(manifold3d.Manifold.batch_boolean([bodies[j] for j in (k, *cavities)], manifold3d.OpType.Subtract))
+        hollowed = [bodies[j] for j in (k, *cavities)]
+        solids.append(manifold3d.Manifold.batch_boolean(hollowed, manifold3d.OpType.Subtract))
         given += bodies[k].volume() - sum(bodies[j].volume() for j in cavities)
     whole = manifold3d.Manifold.batch_boolean(solids, manifold3d.OpType.Add)
     if len(whole.decompose()) == len(bodies) and abs(whole.volume() - given) <= SAME_VOLUME * given:
