@@ -15,6 +15,7 @@ from mb_contact.core.collision.mesh_points import (
 )
 from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
 from mb_contact.core.collision.mesh_tree import (
+    SHALLOW,
     TOUCHES,
     boxes_meet,
     corner_of,
@@ -264,13 +265,21 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
     p = vector_sum(vector_sum(a, s, u), -0.5 * gap, n)
     for sign in (1.0, -1.0):
         normal, away = vector_sum(ZERO, sign, n), sign * gap
-        if (
-            away <= touch and away >= -inside
-            and is_normal_of_ridge(geoms, geom_R, y, other, normal, CONE)
-            and is_normal_of_ridge(geoms, geom_R, x, ridge, opposite(normal), CONE)
-        ):  # fmt: skip
-            count = _add(work, count, p, away, normal, TWO_RIDGES, other, ridge, at_border, touch)
+        if away > touch or away < -inside or not _is_normal_of_both(geoms, geom_R, x, y, ridge, other, normal):
+            continue
+        # a border of a sheet may be on either side of another edge: deep on one is beyond it on the other
+        if away < -SHALLOW * geoms.unit[0] and _is_normal_of_both(geoms, geom_R, x, y, ridge, other, opposite(normal)):
+            continue
+        count = _add(work, count, p, away, normal, TWO_RIDGES, other, ridge, at_border, touch)
     return count
+
+
+@kernel
+def _is_normal_of_both(geoms, geom_R, x, y, ridge, other, n):
+    """Whether n is in the cone of a ridge of Y, and its opposite in that of a ridge of X."""
+    return is_normal_of_ridge(geoms, geom_R, y, other, n, CONE) and is_normal_of_ridge(
+        geoms, geom_R, x, ridge, opposite(n), CONE
+    )
 
 
 @kernel

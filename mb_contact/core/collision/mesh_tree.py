@@ -17,8 +17,8 @@ from mb_contact.types import HOLLOW
 
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
 SHEET = 2  #: of ``Meshes.sided``
-DEEPEST = 0.5  #: part of the smallest half width up to which closed meshes may be penetrated at a feature,
-SHALLOW = 1e-6  #: and depth up to which sheets may, which have no inside [m]
+DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
+SHALLOW = 1e-6  #: and depth up to which sheets may be in sheets, which have no inside [m]
 
 
 @kernel
@@ -186,11 +186,15 @@ def least_width(geoms, g):
 
 @kernel
 def deepest_of(geoms, x, y, work):
-    """Depth up to which shape x may be in mesh y at a feature [m]."""
-    deepest = DEEPEST * min(least_width(geoms, x), least_width(geoms, y))
+    """Depth up to which shape x may be in mesh y at a feature [m]; a sheet is as thin as the other shape is not."""
+    own, other = least_width(geoms, x), least_width(geoms, y)
     if work.mesh.query[1] != 0:
-        return min(deepest, work.mesh.limit[0] + SHALLOW * geoms.unit[0])
-    return SHALLOW * geoms.unit[0] if geoms.mesh.sided[y] == SHEET or geoms.mesh.sided[x] == SHEET else deepest
+        return min(DEEPEST * min(own, other), work.mesh.limit[0] + SHALLOW * geoms.unit[0])
+    if geoms.mesh.sided[x] == SHEET and geoms.mesh.sided[y] == SHEET:
+        return SHALLOW * geoms.unit[0]
+    if geoms.mesh.sided[y] == SHEET:
+        return DEEPEST * own
+    return DEEPEST * (other if geoms.mesh.sided[x] == SHEET else min(own, other))
 
 
 @kernel

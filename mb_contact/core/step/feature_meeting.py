@@ -60,6 +60,8 @@ def review_features(h):
             comes = corner_comes_down(h, row)
         elif _meets(h, row):
             comes = may_come and _comes_in(h, row)
+            if not comes:
+                _note_end(need, row, need.mesh_end[2])
         else:
             comes = may_come and need.rule[MEAN] == 0.0 and _bends(h, row)
         if comes:
@@ -90,6 +92,7 @@ def _meets(h, pair):
                 if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or known:
                     _note_end(need, pair, need.found.gap[i])
         if worst >= 0:
+            need.mesh_end[2] = need.found.gap[worst]
             if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
                 motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
             else:
@@ -121,7 +124,8 @@ def _look(h, pair, t, reach):
     """
     need, found = h.need, h.need.found
     place_pair(h.geoms, pair, need.motion, t, need.poses)
-    _build(h, pair, reach, 1)
+    need.poses.work.mesh.limit[0] = reach
+    find_contacts(h, pair, reach, 1)
     worst, depth = -1, OVERLAPS * h.geoms.unit[0]
     for i in range(found.count[0]):
         if (
@@ -131,16 +135,6 @@ def _look(h, pair, t, reach):
         ):
             worst, depth = i, -found.gap[i]
     return worst
-
-
-@kernel
-def _build(h, pair, reach, on_way):
-    """Contacts of a pair where it is placed, to ``need.found``.
-
-    On the way (1) sheets too may be entered deeply, from the side on which their features were.
-    """
-    h.need.poses.work.mesh.limit[0] = reach
-    find_contacts(h, pair, reach, on_way)
 
 
 @kernel
@@ -200,7 +194,6 @@ def _go_back(h, pair, t, worst, reach):
             found = closer
         worst, high, deep = found, middle, -need.found.gap[found]
     _look(h, pair, high, reach)
-    _build(h, pair, reach, 0)
     need.motion.time[0] = high
 
 

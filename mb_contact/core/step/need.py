@@ -60,7 +60,8 @@ class Need(NamedTuple):
     motion: object  #: collision.workspace.Motion
     back: Annotated[Reals, 4]  #: moment and normal with which a pair overlaps
     poses: object  #: CollisionBuffers with room for one pair
-    mesh_end: Annotated[Reals, 2]  #: smallest gap of pairs with meshes where the step ends [m], and the pair
+    #: smallest gap of pairs with meshes where the step ends [m], and the pair; that of what has just been found to meet
+    mesh_end: Annotated[Reals, 3]
     found: Contacts  #: of one pair
     met: Contacts  #: of the moments of meeting
     before: Contacts  #: of the step's start
