@@ -116,3 +116,4 @@ $(BIN)/python:
 	@"$(PYTHON)" -c 'import ensurepip, venv' >/dev/null 2>&1 \
 	    || $(call refuse,'$(PYTHON)' cannot make virtual environments: on Debian and Ubuntu run: sudo apt install python3-venv)
 	@"$(PYTHON)" -m venv --clear "$(VENV)" || { rm -rf "$(VENV)"; exit 1; }
+	@$(PIP_INSTALL) "pip>=25" || { rm -rf "$(VENV)"; exit 1; }  # 23.0 looks for half an hour for what goes together

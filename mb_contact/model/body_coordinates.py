@@ -184,7 +184,7 @@ def _no_forces(joints, N):
     """JointForces of N degrees of freedom on which nothing acts."""
     real = {name: np.zeros(N) for name, array in joints._asdict().items() if array.dtype == np.float64}
     bodies = {name: np.zeros(0, np.int64) for name in joints._fields if name not in real}
-    real["velocity_limit"] = np.full(N, np.inf)
+    real |= {"velocity_limit": np.full(N, np.inf), "damping": _constant(real["damping"])}
     return joints._replace(**real, **bodies)
 
 
