@@ -204,7 +204,7 @@ def _run(arguments):
     if is_surface_scene(scene):
         from mb_contact.simulation.surfaces.simulator import surface_simulator
 
-        scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
+        scene = surface_simulator(scene, _say_in_place)
     else:
         build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
     options = options_from_arguments(arguments, arguments.ros_args)
@@ -247,7 +247,7 @@ def _record(arguments):
 def _replay(arguments):
     from mb_contact.ros.replay import replay_file
 
-    return replay_file(arguments.scene, arguments.bag, lambda line: print(f"mb-contact: {line}", file=sys.stderr))
+    return replay_file(arguments.scene, arguments.bag, _say_in_place)
 
 
 def _demo(arguments):

@@ -21,8 +21,8 @@ from mb_contact.model.scene import Pose, Scene
 from mb_contact.ros.handling import act
 from mb_contact.ros.services.files import AllowedFiles
 from mb_contact.ros.services.resources import Source, moved, scene_of_text, with_entity, without
-from mb_contact.ros.services.worlds import simulator_of
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.surfaces.simulator import simulator_of
 
 EVENTS = "applied_events"  #: private name of the recorded topic
 

@@ -21,7 +21,7 @@ import numpy as np
 from mb_contact.errors import CommunicationError, InputError, MbContactError
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.interventions import EVENTS, decode, do_again
-from mb_contact.simulation.surfaces.simulator import AnySimulator
+from mb_contact.simulation.surfaces.simulator import AnySimulator, simulator_of
 
 APPLIED = "applied_efforts"  #: private name of the recorded topic
 _STATES, _COMMANDS = "/joint_states", "/joint_commands"
@@ -270,12 +270,9 @@ def replay_file(scene: Any, path: str, progress: Callable[[str], Any] | None = N
     MbContactError
         A bad scene, a bad recording, one that does not fit the scene.
     """
-    from mb_contact.simulation.simulator import Simulator
-
     if is_recording(scene):
         raise InputError(f"'{scene}' is a recording, which comes behind its scene: mb-contact replay SCENE {scene}")
     recording = read_recording(path)
-    simulator: Any = Simulator(scene, progress=progress)
-    result = replay(simulator, recording)
+    result = replay(simulator_of(scene, progress), recording)
     print(result.text(), flush=True)
     return 0 if result.equal == result.compared else 1

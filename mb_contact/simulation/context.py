@@ -39,7 +39,7 @@ from mb_contact.types import (
     SHAPE_CONE,
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
-    SHAPE_MESH,
+    SHAPE_HEIGHT_FIELD,
     SYSTEM_TOO_SMALL,
     TOO_MANY_CONTACTS,
     Contacts,
@@ -156,7 +156,8 @@ class StepContext:
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
         kinds = set(world.geoms.kind)
-        looks = SHAPE_MESH in kinds or (not flows and not kinds.isdisjoint((SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_CONE)))
+        looks = max(kinds, default=0) >= SHAPE_HEIGHT_FIELD
+        looks = looks or (not flows and not kinds.isdisjoint((SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_CONE)))
         self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows, float(looks)])
         self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors

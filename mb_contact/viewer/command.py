@@ -4,7 +4,6 @@
 """What ``mb-contact view`` does: a view of a scene that is simulated here, or of a node that runs elsewhere."""
 
 import signal
-import sys
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +13,13 @@ from mb_contact.errors import InputError
 from mb_contact.ros.replay import is_recording
 from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
+from mb_contact.simulation.surfaces.simulator import simulator_of
 from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.library import import_viser
 from mb_contact.viewer.options import ViewOptions
 from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player
-from mb_contact.viewer.recording import Bag, Recording
+from mb_contact.viewer.recording import Bag, Recording, tell
 from mb_contact.viewer.rerun import write_rerun
 from mb_contact.viewer.serving import Served, has_screen
 
@@ -89,16 +89,7 @@ def _first(scene, options):
 
 def _simulate(scene, options):
     """(source, drawing, poses, title) of a scene that is simulated in this process."""
-    from mb_contact.surfaces.scene_file import is_surface_scene
-
-    if is_surface_scene(scene):
-        from mb_contact.simulation.surfaces.simulator import surface_simulator
-
-        simulator: Any = surface_simulator(scene, _progress)
-    else:
-        from mb_contact.simulation.simulator import Simulator
-
-        simulator = Simulator(scene, progress=_progress)
+    simulator = simulator_of(scene, tell)
     drawing, poses = simulated_scene(simulator)
     player = Player(simulator, drawing, options.factor, options.efforts, options.paused, options.duration)
     return player, drawing, poses, simulator.scene.path.stem
@@ -145,7 +136,7 @@ def _another(options):
         now = options if before is None else replace(options, paused=before.paused, factor=before.factor)
         loaded = _simulate(path, now)
         for line in loaded[1].missing:
-            _progress(line)
+            tell(line)
         return loaded
 
     return load
@@ -155,37 +146,37 @@ def _write(first, options):
     """Files of a recording, or of a simulation that runs as fast as it can."""
     source, drawing, poses, title = first
     for line in drawing.missing:
-        _progress(line)
+        tell(line)
     frames = [*(source.recorded(options.duration or HTML_SECONDS) if isinstance(source, Player) else source.frames())]
     if isinstance(source, Player):
         tell_failure(source)
     if options.rerun is not None:
         path = write_rerun(options.rerun, drawing, poses, frames, title)
-        _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in Rerun's viewer: rerun {path}")
+        tell(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in Rerun's viewer: rerun {path}")
     if options.html is not None:
         served = Served("127.0.0.1", options.port)
         try:
             path = Page(served.server, first).save(options.html, frames)
         finally:
             served.close()
-        _progress(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in any browser")
+        tell(f"{title}: {path}, {path.stat().st_size / 1e6:.1f} MB, opens in any browser")
 
 
 def tell_failure(player: Player) -> None:
     """Say why frames end before their time, if they do."""
     if player.failed is not None:
-        _progress(f"the simulation stopped: {player.failed}")
+        tell(f"the simulation stopped: {player.failed}")
 
 
 def _show(first, options, scene):
     simulated = first is None or isinstance(first[0], Player)
     for line in () if first is None else first[1].missing:
-        _progress(line)
+        tell(line)
     served = Served(options.host, options.port)
     page = Page(served.server, first, scene or "", _another(options) if simulated else None)
     try:
-        served.server.on_client_connect(lambda _: _progress(SEEN))
-        _progress(f"{LISTENING}{served.address} (Ctrl-C ends it)")
+        served.server.on_client_connect(lambda _: tell(SEEN))
+        tell(f"{LISTENING}{served.address} (Ctrl-C ends it)")
         if options.open and has_screen():
             webbrowser.open(served.address)
         page.start()
@@ -197,7 +188,3 @@ def _show(first, options, scene):
     finally:
         page.stop()
         served.close()
-
-
-def _progress(line):
-    print(f"mb-contact: {line}", file=sys.stderr, flush=True)

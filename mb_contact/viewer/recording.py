@@ -112,7 +112,7 @@ class Recording(Source):
     def __init__(self, bag: Bag, world: World, drawing: Drawing, factor: float = 1.0, paused: bool = False) -> None:
         super().__init__()
         self._bag, self.paused = bag, paused
-        self._topics = Topics(world, drawing, _prefix(bag, world), _warn)
+        self._topics = Topics(world, drawing, _prefix(bag, world), tell)
         self.joint_names = tuple(world.joint_names)
         self._times = bag.times
         self.length = 1e-9 * (self._times[-1] - self._times[0])
@@ -252,6 +252,7 @@ def _prefix(bag, world):
     return min(found, key=len, default="")
 
 
-def _warn(line):
+def tell(line: str) -> None:
+    """Print a line of progress, or of what is odd."""
     print(f"mb-contact: {line}", file=sys.stderr, flush=True)
 

@@ -35,11 +35,15 @@ def motion(description, steps):
     ids=lambda thing: thing.shape,
 )
 def test_what_slides_or_rolls_over_a_flat_field_moves_as_on_a_plane(thing):
-    """No edge of the grid is felt: 500 steps over some 10 cells, slip, roll and come to rest, to 1e-9."""
+    """No edge of the grid is felt: 500 steps over some 10 cells, slip, roll and come to rest, to 1e-9.
+
+    The capsule rolls and turns about the vertical: on the field the end that comes down counts where it comes down, on
+    the half-space where it was.  Both are as far from motions by steps of 20 us (2e-3 behind 50 ms).
+    """
     over_field = motion(scene(thing), 500)
     on_plane = motion(Scene(primitives=(thing,), ground=Ground(material="stone"), materials=STONE), 500)
     assert over_field[-1, 0] > -0.75
-    np.testing.assert_allclose(over_field, on_plane, atol=1e-9)
+    np.testing.assert_allclose(over_field, on_plane, atol=1e-9 if thing.shape != "capsule" else 1e-3)
 
 
 def test_a_ball_rolls_down_an_inclined_field_with_the_known_acceleration():
@@ -56,16 +60,13 @@ def test_a_ball_rolls_down_an_inclined_field_with_the_known_acceleration():
 
 
 @pytest.mark.parametrize(
-    ("velocity", "at", "depth"),
-    [((0.0, 0.0, -200.0), (0.13, 0.21, 1.7), 0.0), ((0.0, 0.0, -100.0), (0.5, 0.5, 0.9), 0.0),
-     ((100.0, 0.0, 0.0), (-1.4, 0.25, 0.07), 0.0), ((20.0, 10.0, -15.0), (-1.2, -0.5, 0.6), 0.06)],
+    ("velocity", "at"),
+    [((0.0, 0.0, -200.0), (0.13, 0.21, 1.7)), ((0.0, 0.0, -100.0), (0.5, 0.5, 0.9)),
+     ((100.0, 0.0, 0.0), (-1.4, 0.25, 0.07)), ((20.0, 10.0, -15.0), (-1.2, -0.5, 0.6))],
     ids=str,
 )  # fmt: skip
-def test_fast_bodies_come_out_again(velocity, at, depth):
-    """Up to 2 m in a step of 10 ms, 20 diameters: straight down, and into a slope from the side.
-
-    Led along one slope into the next within a step, the ball may dip below the surface, and comes out again.
-    """
+def test_fast_bodies_stay_above(velocity, at):
+    """A ball of 5 cm, up to 2 m in a step of 10 ms: straight down, into a slope, and led along it into the next."""
     waves = Heights(generator="waves", resolution=0.1, amplitude=0.1, wavelength=1.0)
     simulator = mb.Simulator(scene(body("sphere", (0.05,), at, velocity=velocity), heights=waves, time_step=0.01))
     above = []
@@ -74,7 +75,7 @@ def test_fast_bodies_come_out_again(velocity, at, depth):
         x, y, z = simulator.q[:3]
         if abs(x) < 1.45 and abs(y) < 0.95:
             above.append(z - 0.1 * np.sin(2 * np.pi * (x + 1.5)) * np.sin(2 * np.pi * (y + 1.0)))
-    assert min(above) > -depth and above[-1] > 0.0
+    assert min(above) > 0.048
 
 
 @pytest.mark.parametrize("shape", ["box", "sphere", "capsule", "cylinder", "cone", "ellipsoid"])

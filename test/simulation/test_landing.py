@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
-from mb_contact.model.scene import Ground, Pose, Primitive, Scene
+from mb_contact.model.scene import Ground, Heights, Pose, Primitive, Scene
 from scenes.mesh_bodies import sheet_of, write_obj
 
 SIZES = {"box": (0.05, 0.08, 0.1), "cylinder": (0.04, 0.1), "cone": (0.05, 0.08), "capsule": (0.03, 0.08)}
@@ -22,6 +22,9 @@ def floor_of(kind, folder):
     """Ground, or a fixed body of a kind whose top is z = 0."""
     if kind == "ground":
         return {"ground": Ground()}
+    if kind == "field":
+        level = Heights(grid=((0.0,) * 3,) * 3)
+        return {"primitives": (Primitive("floor", "height_field", (4.0, 4.0), heights=level),)}
     if kind == "box":
         return {"primitives": (Primitive("floor", "box", (4.0, 4.0, 0.2), Pose((0.0, 0.0, -0.1))),)}
     x, y = np.meshgrid([-2.0, 2.0], [-2.0, 2.0], indexing="ij")
@@ -50,7 +53,7 @@ def lowest_point(kind, position, turn):
     return position[2] - half * abs(up[2]) - rim
 
 
-@pytest.mark.parametrize("floor", ["ground", "box", "mesh", "sheet"])
+@pytest.mark.parametrize("floor", ["ground", "box", "field", "mesh", "sheet"])
 @pytest.mark.parametrize(("kind", "seed"), [
     ("box", 0), ("cylinder", 1), ("cylinder", 4), ("cylinder", 16), ("cone", 1), ("cone", 2), ("capsule", 2),
 ])  # fmt: skip

@@ -25,7 +25,7 @@ from mb_contact.core.step.exchange import bend, exchange
 from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
 from mb_contact.core.step.pair_motion import end_of_step, find_contacts, move_pair, taken_back
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
-from mb_contact.types import OK, SHAPE_MESH, SHAPE_PLANE
+from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
 CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
@@ -48,15 +48,15 @@ def review_features(h):
     for i in range(b.found[NEAR]):
         row = b.candidates[i]
         x, y = pairs[row, 0], pairs[row, 1]
-        is_mesh = max(h.geoms.kind[x], h.geoms.kind[y]) == SHAPE_MESH
-        asked = is_mesh or (may_come and may_roll(h, row))
+        has_triangles = max(h.geoms.kind[x], h.geoms.kind[y]) >= SHAPE_HEIGHT_FIELD
+        asked = has_triangles or (may_come and may_roll(h, row))
         if not asked or b.resting[x] + b.resting[y] == 2 or is_soft(h.geoms, row):
             continue
         if not ended:
             end_of_step(h)
             ended = True
         move_pair(h, row)
-        if not is_mesh:
+        if not has_triangles:
             comes = corner_comes_down(h, row)
         elif _meets(h, row):
             comes = may_come and _comes_in(h, row)

@@ -98,6 +98,7 @@ class WorldServices(Group):
     def _simulator(self, source, codes):
         """The simulator of a world and its sensors; on a thread of its own, since kernels may have to be compiled."""
         from mb_contact.simulation.simulator import Simulator
+        from mb_contact.simulation.surfaces.simulator import simulator_of
 
         try:
             if source.path is not None:
@@ -226,19 +227,4 @@ def _comments(text):
     return " ".join(lines)
 
 
-def simulator_of(path: Path) -> Any:
-    """The simulator of a scene file, of bodies or of smooth surfaces.
-
-    Raises
-    ------
-    MbContactError
-        It is none.
-    """
-    from mb_contact.simulation.simulator import Simulator
-    from mb_contact.simulation.surfaces.simulator import surface_simulator
-    from mb_contact.surfaces.scene_file import is_surface_scene
-
-    return surface_simulator(path, lambda _: None) if is_surface_scene(path) else Simulator(path)
-
-
-__all__ = ["Source", "WorldServices", "heading_of", "simulator_of"]
+__all__ = ["Source", "WorldServices", "heading_of"]

@@ -28,8 +28,7 @@ from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.kernels.warm_up import LIBRARY
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.stepping.integrators import Integrator
-from mb_contact.simulation.surfaces.simulator import surface_simulator
-from mb_contact.surfaces.scene_file import is_surface_scene
+from mb_contact.simulation.surfaces.simulator import simulator_of, surface_simulator
 
 
 def falling_box(**choices):
@@ -110,7 +109,7 @@ def _surfaces(_):
 
 
 def _scene(path):
-    simulator = surface_simulator(path) if is_surface_scene(path) else Simulator(path)
+    simulator = simulator_of(path)
     simulator.step()
     if simulator.scene.operational_frames:
         simulator.operational_space(simulator.scene.operational_frames)

@@ -20,7 +20,7 @@ from mb_contact.simulation.results import Certificate, Step, record_of
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.mixed import MixedSimulator
 from mb_contact.surfaces.scene_build import build_tree, start
-from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
+from mb_contact.surfaces.scene_file import SurfaceScene, is_surface_scene, load_surface_scene
 from mb_contact.types import SLIP, STICK
 
 SOLVER = "contact_coordinates"
@@ -382,3 +382,8 @@ def surface_simulator(
     """
     scene = load_surface_scene(path)
     return (SurfaceSimulator if scene.ordinary is None else MixedSimulator)(scene, progress)
+
+
+def simulator_of(path: str | Path, progress: Callable[[str], Any] | None = None) -> Any:
+    """The simulator of a scene file, of bodies or of smooth surfaces; raises MbContactError where it is none."""
+    return (surface_simulator if is_surface_scene(path) else Simulator)(path, progress)
