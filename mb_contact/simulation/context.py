@@ -36,9 +36,7 @@ from mb_contact.simulation.wrenches import ExternalWrenches, moving_links
 from mb_contact.types import (
     ASK_ON_WAY,
     JOINT_FLOATING,
-    SHAPE_CONE,
     SHAPE_CONVEX,
-    SHAPE_CYLINDER,
     SHAPE_HEIGHT_FIELD,
     SYSTEM_TOO_SMALL,
     TOO_MANY_CONTACTS,
@@ -156,8 +154,7 @@ class StepContext:
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
         kinds = set(world.geoms.kind)
-        looks = max(kinds, default=0) >= SHAPE_HEIGHT_FIELD
-        looks = looks or (not flows and not kinds.isdisjoint((SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_CONE)))
+        looks = max(kinds, default=0) >= SHAPE_HEIGHT_FIELD or (SHAPE_CONVEX in kinds and not flows)
         self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows, float(looks)])
         self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors

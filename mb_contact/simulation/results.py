@@ -94,7 +94,7 @@ class Certificate(NamedTuple):
     ray_gain: float = 0.0  #: and what they ask for, below zero: no motion fulfils the rows [m/s]
     time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
     released: int = 0  #: threads that came off their ends, and welds that broke, when the step ended
-    end_gap: float = math.inf  #: smallest distance of all near pairs of convex shapes at the new poses [m]
+    end_gap: float = math.inf  #: smallest distance of all near pairs at the new poses [m]
     deepest_pair: str = ""  #: links of the pair that has it, where it is below what the step may miss
     pairs_met: int = 0  #: pairs with a gap that had the contact of the moment at which they meet in the step
     pairs_passed: int = 0  #: pairs that this step's first solution held back, and that pass without touching

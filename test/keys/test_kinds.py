@@ -36,8 +36,8 @@ class Pair:
 class Car:
     """What has one key of each kind."""
 
-    ONE_OF: ClassVar = (("name", "number"),)
-    AT_MOST_ONE: ClassVar = (("place", "angle"),)
+    ONE_OF: ClassVar[tuple] = (("name", "number"),)
+    AT_MOST_ONE: ClassVar[tuple] = (("place", "angle"),)
 
     name: str | None = key("Name.", None, example="box")
     number: int | None = key("Number.", None, low=1, high=99, example="7")

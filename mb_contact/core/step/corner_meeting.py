@@ -7,28 +7,16 @@ A manifold has four points, those of one face of the hull.  A hull of many faces
 face of another shape brings down corners of the next faces within one step.  Their rows are those of the face where
 the step ends: its normal there, the corner and its foot on the face moved back with each body, and as gap their
 separation along that normal at the start.
-
-A cap that comes down flat lands on any point of its rim: that one comes in where it ends deeper than the second order
-of the step, which a rim that rolls stays within.
 """
 
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifold_clip import TOP, into_frame, is_over, set_region
 from mb_contact.core.collision.manifolds import PLANE_FACE
 from mb_contact.core.collision.meeting import answer, ask, at_start, separation_along
-from mb_contact.core.collision.shapes import (
-    NO_FLAT,
-    face_normal,
-    facing,
-    farthest,
-    has_faces,
-    into_body,
-    is_round,
-    place,
-)
+from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, place
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.exchange import bend, is_pressed
-from mb_contact.core.step.need import FLAT, MEAN, ROUND, STRIKES, put_met, verdict_on
+from mb_contact.core.step.need import FLAT, MEAN, STRIKES, put_met, verdict_on
 from mb_contact.core.step.pair_motion import find_contacts, taken_back
 from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE
@@ -38,13 +26,13 @@ TURNS = 1e-6  #: and from which what turning adds to the way of one that is a co
 HARDLY = 1e-6  #: way at the start's velocity up to which a hull brings down no other corners [m]
 AT_ONE_PLACE = 4e-3  #: distance below which points of a manifold are one, in contact margins (``add_point``)
 ALIKE = 1.0 - 1e-6  #: cosine of normals between which a contact has only turned
-#: of the identity of a corner over a face, over a half-space it is that of the manifold; of points at the end, of rims
-CORNER, OF_END, OF_RIM = 1 << 40, 1 << 41, 1 << 42
+#: of the identity of a corner over a face, over a half-space it is that of the manifold; and of points at the end
+CORNER, OF_END = 1 << 40, 1 << 41
 
 
 @kernel
 def may_roll(h, pair):
-    """Whether a pair that moves, and does not strike, has a hull or a cap and another shape with a face.
+    """Whether a pair that moves, and does not strike, has a hull and another shape with a face.
 
     Reads: buffers, geoms, need.  Writes: nothing.
     """
@@ -54,12 +42,9 @@ def may_roll(h, pair):
         return False
     if relative_way(h.buffers.travel, x, y) <= HARDLY * geoms.unit[0] or verdict_on(h.need, pair) == STRIKES:
         return False
-    return (_has_corners(geoms, x) and _has_face(geoms, y)) or (_has_corners(geoms, y) and _has_face(geoms, x))
-
-
-@kernel
-def _has_corners(geoms, g):
-    return geoms.kind[g] == SHAPE_CONVEX or is_round(geoms, g)
+    return (geoms.kind[x] == SHAPE_CONVEX and _has_face(geoms, y)) or (
+        geoms.kind[y] == SHAPE_CONVEX and _has_face(geoms, x)
+    )
 
 
 @kernel
@@ -85,7 +70,7 @@ def corner_comes_down(h, pair):
     came = False
     for side in range(2):
         g, other = geoms.pairs[pair, side], geoms.pairs[pair, 1 - side]
-        if not (_has_corners(geoms, g) and _has_face(geoms, other)):
+        if geoms.kind[g] != SHAPE_CONVEX or not _has_face(geoms, other):
             continue
         n = vector(contacts.normal, k)
         toward = n if side == 0 else opposite(n)
@@ -141,7 +126,7 @@ def _comes_in(h, pair, i):
 
 @kernel
 def _comes_down(h, pair, side, face):
-    """``corner_comes_down`` with the hull or cap on a side of the pair, and a face of the other one."""
+    """``corner_comes_down`` with the hull on a side of the pair, and a face of the other one."""
     geoms, need = h.geoms, h.need
     g, other = geoms.pairs[pair, side], geoms.pairs[pair, 1 - side]
     poses, motion, work = need.poses, need.motion, need.poses.work
@@ -149,15 +134,12 @@ def _comes_down(h, pair, side, face):
     n = face_normal(geoms, poses.geom_R, other, face)
     region = set_region(geoms, poses.geom_R, poses.geom_p, other, face, n, work)
     deepest, chosen, before, changes = -DEEP * geoms.unit[0], -1, 0.0, False
-    first, last = geoms.first_vertex[g], geoms.first_vertex[g + 1]
-    if is_round(geoms, g):
-        first, last, deepest = 0, 1, -TURNS * geoms.unit[0] - _second_order(geoms, motion, g, side)
-    for i in range(first, last):
-        corner = place(poses.geom_R, poses.geom_p, g, _corner(geoms, poses, g, i, n))
+    for i in range(geoms.first_vertex[g], geoms.first_vertex[g + 1]):
+        corner = place(poses.geom_R, poses.geom_p, g, vector(geoms.vertices, i))
         p = into_frame(work.frame, vector_sum(corner, -1.0, vector(work.frame, 3)))
         if p[2] >= max(deepest, -TURNS * geoms.unit[0]) or not is_over(work.polygon, region, p, tol):
             continue
-        k = _contact_at(h, pair, side, _corner(geoms, poses, g, i, n), tol)
+        k = _contact_at(h, pair, side, i, tol)
         if k >= 0:
             turns = p[2] < -TURNS * geoms.unit[0] and is_pressed(h, k)
             changes = (turns and bend(h, k, p[2])) or changes
@@ -169,38 +151,21 @@ def _comes_down(h, pair, side, face):
             deepest, chosen, before = p[2], i, start
     if chosen < 0 or need.met.count[0] == need.met.pair.shape[0]:
         return changes
-    corner = place(poses.geom_R, poses.geom_p, g, _corner(geoms, poses, g, chosen, n))
+    corner = place(poses.geom_R, poses.geom_p, g, vector(geoms.vertices, chosen))
     foot = vector_sum(corner, -deepest, n)
     on_hull, on_face = at_start(motion, side, 1.0, corner), at_start(motion, 1 - side, 1.0, foot)
-    name = chosen - first + (2 * TOP if geoms.kind[other] == SHAPE_PLANE else CORNER)
-    if is_round(geoms, g):  # in another round it is another point
-        name = OF_RIM + need.info[ROUND]
+    name = chosen - geoms.first_vertex[g] + (2 * TOP if geoms.kind[other] == SHAPE_PLANE else CORNER)
     middle = vector_sum(on_face, 0.5, vector_sum(on_hull, -1.0, on_face))
     put_met(need.met, pair, name, before, n if side == 0 else opposite(n), middle)
     return True
 
 
 @kernel
-def _second_order(geoms, motion, g, side):
-    """What turning in the step moves points of a shape beside their velocities' way [m]."""
-    turn = vector(motion.turn, side)
-    return vector_dot(turn, turn) * max(geoms.size[g, 0], geoms.size[g, 1])
-
-
-@kernel
-def _corner(geoms, poses, g, i, n):
-    """Vertex i of a hull, or the point of a shape with a rim that is farthest against n; in its axes."""
-    if geoms.kind[g] == SHAPE_CONVEX:
-        return vector(geoms.vertices, i)
-    lowest = farthest(geoms, poses.geom_R, poses.geom_p, g, opposite(n))
-    return into_body(poses.geom_R, g, vector_sum(lowest, -1.0, vector(poses.geom_p, g)))
-
-
-@kernel
-def _contact_at(h, pair, side, corner, tol):
-    """The contact of the step at a corner, in the axes of the shape on a side of the pair; or -1."""
+def _contact_at(h, pair, side, i, tol):
+    """The contact of the step at vertex i of the pair's hull; or -1."""
     geoms, contacts = h.geoms, h.contacts
-    corner = place(h.buffers.geom_R, h.buffers.geom_p, geoms.pairs[pair, side], corner)
+    g = geoms.pairs[pair, side]
+    corner = place(h.buffers.geom_R, h.buffers.geom_p, g, vector(geoms.vertices, i))
     for k in range(contacts.count[0]):
         if contacts.pair[k] != pair:
             continue

@@ -16,6 +16,7 @@ from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
+from mb_contact.core.step.pair_motion import find_contacts
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE, WORLD
@@ -46,7 +47,7 @@ def measure_end(h):
             else:
                 _measure_pair(h, contacts.pair[i], i)
         i = end
-    if need.rule[LOOKS_BACK] != 0.0 and need.rule[ON] != 0.0 and need.mesh_end[0] < out[END_GAP]:
+    if _has_looked(need) and need.mesh_end[0] < out[END_GAP]:
         out[END_GAP] = need.mesh_end[0]
         if need.mesh_end[0] < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, int(need.mesh_end[1])):
             out[DEEPEST_PAIR] = need.mesh_end[1]
@@ -75,14 +76,37 @@ def _measure_pair(h, pair, i):
     """The separation of a pair along the normal of its contact i, the first one."""
     geoms, b = h.geoms, h.buffers
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    if b.resting[x] + b.resting[y] == 2 or max(geoms.kind[x], geoms.kind[y]) > SHAPE_PLANE:
+    if b.resting[x] + b.resting[y] == 2:
         return
     _place(h, pair)
+    if max(geoms.kind[x], geoms.kind[y]) > SHAPE_PLANE:
+        if not _has_looked(h.need):
+            _measure_triangles(h, pair)
+        return
     s = separation_along(geoms, h.need.poses, x, y, vector(h.contacts.normal, i))
     if s >= -ROUNDED * h.settings[UNIT_LENGTH]:
         h.work.record[END_GAP] = min(h.work.record[END_GAP], s)
     elif s < h.work.record[END_GAP]:  # otherwise another pair is nearer, or deeper, whatever the narrow phase says
         _ask_pair(h, pair, s)
+
+
+@kernel
+def _has_looked(need):
+    """Whether ``feature_meeting.py`` has seen the end of the step; that of a flow is known behind it alone."""
+    return need.rule[LOOKS_BACK] != 0.0 and need.rule[ON] != 0.0 and need.rule[MEAN] == 0.0
+
+
+@on_demand(NOTHING)
+def _measure_triangles(h, pair):
+    """The smallest gap of the features of a pair with a mesh or a height field, which is placed."""
+    found, out = h.need.found, h.work.record
+    h.need.poses.work.mesh.limit[0] = h.geoms.margin[0]
+    find_contacts(h, pair, h.geoms.margin[0], 1)
+    for i in range(found.count[0]):
+        if found.gap[i] < out[END_GAP]:
+            out[END_GAP] = found.gap[i]
+            if found.gap[i] < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, pair):
+                out[DEEPEST_PAIR] = pair
 
 
 @kernel

@@ -100,6 +100,8 @@ def test_lengths_and_moment_arms_are_mujocos(tmp_path):
 @pytest.mark.parametrize("side, inside", [("", False), ("side", False), ("side", True)])
 def test_paths_around_and_through_shapes_are_mujocos(kind, side, inside, tmp_path):
     """MuJoCo finds the point where a path touches the inside of a shape to some 1e-6."""
+    if side and not inside and int(mujoco.__version__.split(".")[0]) < 4:
+        pytest.skip("MuJoCo before 4, the newest for Python 3.10, takes another way around where the site says which")
     rng, bent = np.random.default_rng(3), 0
 
     def away(low, high):
