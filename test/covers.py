@@ -39,7 +39,7 @@ def is_of_its_name(test, file):
 def tests_of(file, tests):
     """Those that cover a file; ``file`` is relative to ``mb_contact/``."""
     return [test for test in tests
-            if is_of_its_name(test.relative_to(TESTS), file)
+            if (test.name == f"test_{file.name}" and is_of_its_name(test.relative_to(TESTS), file))
             or any(fnmatch(file.as_posix(), pattern) for pattern in covers(test))]  # fmt: skip
 
 
