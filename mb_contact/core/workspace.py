@@ -422,7 +422,7 @@ def make_modal(tree, links):
     }
     for name, tail in {"shape": (3,), "slope": (3,), "short": ()}.items():
         flat[name] = np.concatenate([getattr(link, name).reshape(-1, *tail) for link in links])
-    flat = {name: np.ascontiguousarray(array) for name, array in flat.items()}  # of which kernels are compiled for
+    flat = {name: np.ascontiguousarray(array) for name, array in flat.items()}  # as kernels want them
     starts = {
         "first_mode": _ends(r), "first_node": _ends(m), "first_point": _ends(p), "first_pair": _ends(r * r)[:-1],
         "first_point_shape": _ends(p * r)[:-1], "first_point_short": _ends(p * r * r)[:-1],

@@ -186,7 +186,7 @@ def least_width(geoms, g):
 
 @kernel
 def deepest_of(geoms, x, y, work):
-    """Depth up to which shape x may be in mesh y at a feature [m]; a sheet is as thin as the other shape is not."""
+    """Depth up to which shape x may be in mesh y at a feature [m]: of a sheet the other shape's width counts."""
     own, other = least_width(geoms, x), least_width(geoms, y)
     if work.mesh.query[1] != 0:
         return min(DEEPEST * min(own, other), work.mesh.limit[0] + SHALLOW * geoms.unit[0])

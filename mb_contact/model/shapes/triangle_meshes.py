@@ -196,7 +196,8 @@ def _oriented(vertices, triangles):
         return triangles, SHEET
     inside_out = np.isin(np.arange(len(volume)), list(mended)) & (volume < 0.0)
     volume[inside_out] *= -1.0
-    cavity = enclosed(vertices, triangles, part, np.abs(volume)).sum(axis=1) % 2 == 1  # any other is solid
+    inside = enclosed(vertices, triangles, part, np.abs(volume))
+    cavity = np.bincount(inside[:, 0], minlength=len(volume)) % 2 == 1  # any other is solid
     inside_out ^= cavity == (volume > 0.0)  # however it is wound
     return np.where(inside_out[part][:, None], triangles[:, ::-1], triangles), CLOSED
 

@@ -46,7 +46,7 @@ def volumes(vertices, triangles, part):
 
 
 def enclosed(vertices, triangles, part, volume):
-    """Which larger part (column) each part (row) is inside of: rays from its outermost vertices tell.
+    """Which part is inside of which larger one: rays from its outermost vertices tell.
 
     Parameters
     ----------
@@ -57,18 +57,21 @@ def enclosed(vertices, triangles, part, volume):
 
     Returns
     -------
-    ndarray of bool (n, n)
+    ndarray of int (m, 2)
+        Pairs (part, larger part).
     """
-    lower, upper = boxes(vertices, triangles, part)
-    inside = (lower[:, None] >= lower).all(axis=2) & (upper[:, None] <= upper).all(axis=2)
-    inside &= volume[:, None] < volume
-    size = np.ptp(vertices, axis=0)
-    for k, j in np.argwhere(inside).tolist():
+    (lower, upper), pairs, size = boxes(vertices, triangles, part), [], np.ptp(vertices, axis=0)
+    for k in range(len(volume)):
+        around = (lower <= lower[k]).all(axis=1) & (upper >= upper[k]).all(axis=1) & (volume > volume[k])
+        if not around.any():
+            continue
         own = vertices[triangles[part == k]].reshape(-1, 3)
         outermost = own[np.concatenate([own.argmin(axis=0), own.argmax(axis=0)])] + size * [1.234e-5, 0.777e-5, 0.0]
-        corners = vertices[triangles[part == j]]
-        inside[k, j] = all(_is_within(corners - p) for p in outermost)
-    return inside
+        for j in np.flatnonzero(around).tolist():
+            corners = vertices[triangles[part == j]]
+            if all(_is_within(corners - p) for p in outermost):
+                pairs.append((k, j))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def boxes(vertices, triangles, part):
@@ -117,7 +120,9 @@ def _parts(triangles):
 def _boxes_meet(vertices, triangles, part):
     """Whether the boxes around any two parts have a point in common."""
     lower, upper = boxes(vertices, triangles, part)
-    return bool(((lower[:, None] <= upper) & (upper[:, None] >= lower)).all(axis=2).sum() > len(lower))
+    return any(
+        ((lower[k + 1 :] <= upper[k]) & (upper[k + 1 :] >= lower[k])).all(axis=1).any() for k in range(len(lower) - 1)
+    )
 
 
 def _union(vertices, triangles, part, inside):
@@ -125,14 +130,15 @@ def _union(vertices, triangles, part, inside):
     import manifold3d  # only where parts meet
 
     bodies = []
-    for k in range(len(inside)):
+    for k in range(part.max() + 1):
         used, own = np.unique(triangles[part == k], return_inverse=True)
         bodies.append(manifold3d.Manifold(manifold3d.Mesh64(vertices[used], own.reshape(-1, 3).astype(np.uint64))))
     if any(body.status() != manifold3d.Error.NoError for body in bodies):
         return None
-    depth, solids, given = inside.sum(axis=1), [], 0.0
+    depth, solids, given = np.bincount(inside[:, 0], minlength=len(bodies)), [], 0.0
     for k in np.flatnonzero(depth % 2 == 0).tolist():
-        cavities = np.flatnonzero(inside[:, k] & (depth == depth[k] + 1)).tolist()
+        within = inside[inside[:, 1] == k, 0]
+        cavities = within[depth[within] == depth[k] + 1].tolist()
         hollowed = [bodies[j] for j in (k, *cavities)]
         solids.append(manifold3d.Manifold.batch_boolean(hollowed, manifold3d.OpType.Subtract))
         given += bodies[k].volume() - sum(bodies[j].volume() for j in cavities)
