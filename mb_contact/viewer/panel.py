@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 FASTEST = 2.0  #: real-time factor at the right end of the slider
 UNCHOSEN = "choose a scene"
 STRONGEST = 2.0  #: decades of the slider of a spring's strength, to both sides of 1
+LONGEST = 2.0  #: and of that of the length of arrows
 BUTTON = (
     '<div style="padding:0 0.75em 0.5em"><button style="width:100%;padding:0.4em;font:inherit;font-size:0.85em;'
     'border:1px solid #ccc;border-radius:4px;background:none;color:inherit;cursor:pointer" onclick="{script}">'
@@ -184,7 +184,7 @@ class Panel:
         self._box("names", "names of links", False, self._graph.show_names)
         for name, label in LAYERS.items():
             self._box(name, label, self._layer.shown[name], lambda on, name=name: self._layer.show(name, on))
-        self.scale = self._gui.add_slider("length of arrows (log10)", -2.0, 2.0, 0.05, 0.0)
+        self.scale = self._gui.add_slider("length of arrows (log10)", -LONGEST, LONGEST, 0.05, 0.0)
         self.scale.on_update(lambda _: self._rescale())
         self.legend = self._gui.add_markdown("")
 
@@ -193,7 +193,7 @@ class Panel:
         box.on_update(lambda _: act(box.value))
 
     def _rescale(self):
-        if math.isfinite(self.scale.value):  # a browser may send anything
+        if abs(self.scale.value) <= LONGEST:  # a browser may send anything
             self._layer.longer = 10.0**self.scale.value
         self._layer.show("forces", self._layer.shown["forces"])
 

@@ -87,12 +87,13 @@ def test_it_ends_on_the_floor_and_the_certificate_says_where(tmp_path, floor, ki
 
 
 @pytest.mark.parametrize("floor", ["ground", "box", "field", "mesh", "sheet"])
-@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
-@pytest.mark.parametrize(("kind", "seed"), [("box", 0), ("cylinder", 4), ("capsule", 2)])
-def test_the_certificate_says_where_a_flow_ends(tmp_path, floor, integrator, kind, seed):
-    sim, low = thrown(floor, kind, seed, tmp_path, integrator=integrator), []
+@pytest.mark.parametrize("scheme", ["integrator: midpoint", "integrator: rk4", "collision_scheme: event"])
+@pytest.mark.parametrize(("kind", "seed"), [("box", 0), ("cylinder", 1), ("cylinder", 4), ("capsule", 2)])
+def test_the_certificate_says_where_a_flow_ends(tmp_path, floor, scheme, kind, seed):
+    """Within 20 um; a rim on which the event scheme rolls with constant impulses within 0.2 mm."""
+    sim, low = thrown(floor, kind, seed, tmp_path, **dict([scheme.split(": ")])), []
     for _ in range(150):
         gap = sim.step().certificate.end_gap
         low.append(lowest_point(kind, *pose_of(sim)))
         assert low[-1] > -2e-9 or gap == pytest.approx(low[-1], abs=1e-8)
-    assert -2e-5 < min(low) < 1e-6
+    assert (-2e-4 if kind == "cylinder" and "event" in scheme else -2e-5) < min(low) < 1e-6

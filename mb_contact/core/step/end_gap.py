@@ -12,7 +12,7 @@ stays that bound.  Of contacts that hardly move their rows tell the end.
 import math
 
 from mb_contact.core.collision.geometry import pose_of_shape
-from mb_contact.core.collision.meeting import CLOSE, ask, separation_along
+from mb_contact.core.collision.meeting import answer, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
@@ -125,9 +125,7 @@ def _ask_pair(h, pair, bound):
     s, poses = bound, h.need.poses
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE and ask(geoms, pair, poses) == 0:
-        s = max(s, separation_along(geoms, poses, x, y, vector(poses.witness, 0)))
-        if s < poses.witness[0, 3] - CLOSE * geoms.unit[0]:  # the engine's normal is lost, as where shapes just touch
-            s = poses.witness[0, 3]
+        s = max(s, answer(geoms, pair, poses)[1])
     elif max(geoms.kind[x], geoms.kind[y]) < SHAPE_PLANE:
         if s > -math.inf:
             out[END_GAP] = min(out[END_GAP], s)

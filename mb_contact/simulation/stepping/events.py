@@ -199,10 +199,10 @@ class EventScheme:
         """Contacts of the present state, and all pairs that could touch within the rest of the step."""
         context = self._context
         context.dt = rest
-        self._count = context.find_candidates()
+        self._look_around()
         while (status := _step.find_contacts(context.handle, self._count)) == TOO_MANY_CONTACTS:
             context.grow(contacts=2)
-            self._count = context.find_candidates()
+            self._look_around()
         if len(self._kinds) < context.capacity:
             self._kinds = np.zeros(context.capacity, np.int64)
         return status
@@ -227,8 +227,13 @@ class EventScheme:
                 break
         if happened:
             self._moved = True
-            self._count = self._context.find_candidates()  # what can be reached has changed with the velocities
+            self._look_around()  # what can be reached has changed with the velocities
         return OK
+
+    def _look_around(self):
+        """Pairs that could touch; of their points those count that are lowest now, not where their turn ends."""
+        self._count = self._context.find_candidates()
+        self._context.buffers.travel[:, 4:] = 0.0
 
     # --- a substep ------------------------------------------------------------------------------
 
