@@ -226,7 +226,7 @@ def set_scales(P, compliance, rows):
             across = max(D[i + 1], D[i + 2]) if blocks.kind[b] == CONTACT and i == blocks.start[b] else 0.0
             if D[i] <= max(IMMOBILE * terms, NOTHING * largest, TILTED * across):
                 D[i] = max(FLOOR * terms, LEAST * largest)
-                P.immobile[i] = 1
+                P.immobile[i] = 1 if i == blocks.start[b] or blocks.kind[b] != CONTACT else 0
                 if blocks.kind[b] == EQUALITY:
                     blocks.mu[i] = D[i]  # any impulse would fulfil it: none
     spread_scales(blocks, P.count[BLOCKS])

@@ -50,7 +50,8 @@ LARGE = 64  #: blocks of a large island, whose search has other means
 NODES_EPS = 1e-4  #: the same by nodes: 8.5 steps in the place of 11
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
-LEAST_EPS = 1e-9
+LEAST_EPS = 1e-8  #: least weight of an anchored problem,
+FINER = 1e-2  #: part of it behind other starts: slower to begin with, but impulses creep less
 EVEN = 1e-7  #: ratio of masses of free bodies below which the least eps falls with it
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
 PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
@@ -78,18 +79,19 @@ class Goal(NamedTuple):
     #: whether a solution gets one more Newton step: by nodes only where the start was near it, because a machine in
     #: motion starts its next step from afar
     polish: bool
+    least: float  #: weight eps of an anchored problem
 
 
 @sweep
 def anew(goal):
     """The same goal behind other starts, where velocities before tell nothing."""
-    return Goal(goal.tolerance, goal.taken, False, goal.rays, goal.polish)
+    return Goal(goal.tolerance, goal.taken, False, goal.rays, goal.polish, FINER * LEAST_EPS)
 
 
 @sweep
 def without_rays(goal):
     """The same goal where a ray does not end the search."""
-    return Goal(goal.tolerance, goal.taken, goal.known, False, goal.polish)
+    return Goal(goal.tolerance, goal.taken, goal.known, False, goal.polish, goal.least)
 
 
 @kernel
@@ -205,6 +207,12 @@ def _polish(P, b0, b1, c0, c1, soft, used, best):
 
 
 @kernel
+def is_taken(P, first, last, goal, now):
+    """Whether the impulses at the start, of residual ``now``, are a solution as they are: in S and in D."""
+    return now <= goal.taken * goal.tolerance and now <= attainable(P, first, last, goal.tolerance)
+
+
+@kernel
 def solve_island(P, island, goal, budget):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
@@ -224,11 +232,11 @@ def solve_island(P, island, goal, budget):
     c0, c1 = P.bodies.first_tile[island], P.bodies.first_tile[island + 1]
     first, last = P.blocks.start[b0], P.blocks.start[b1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
-    if now <= goal.taken * tolerance:
+    if is_taken(P, first, last, goal, now):
         return SOLVED, 0, now
     if not goal.known and residual(P.blocks, k.zero, P.q, b0, b1) <= now:
         now = evaluate(P, b0, b1, c0, c1, k.zero)
-        if now <= goal.taken * tolerance:
+        if is_taken(P, first, last, goal, now):
             return SOLVED, 0, now
     used = 0
     if P.form[0] == BY_BODIES:
@@ -236,6 +244,7 @@ def solve_island(P, island, goal, budget):
         if used < 0:
             return TOO_LARGE, 0, now
     best, enough, soft, steps = now, attainable(P, first, last, tolerance), softness(P, c0, c1), 0
+    least = goal.least * soft
     copy_rows(first, last, P.r, k.best)
     copy_rows(first, last, P.r, k.anchor)
     near_by = now < PROBE_FROM * P.unit[RESIDUAL]
@@ -270,9 +279,9 @@ def solve_island(P, island, goal, budget):
                 return NO_MOTION, steps, best
         if now < 0.9 * at_anchor:
             part = first_part if since == 1 else (0.3 if since <= 4 else 1.0)
-            eps = min(eps, max(part * eps, max(NEAR_EPS * soft, floor)))
+            eps = min(eps, max(part * eps, max(least, floor)))
         elif near <= 0.5 * at_anchor and now < 10.0 * at_anchor:
-            eps = min(eps, max(0.1 * eps, max(LEAST_EPS * soft, floor)))
+            eps = min(eps, max(0.1 * eps, max(least, floor)))
             if now < JUMP_FROM * P.unit[RESIDUAL] and enough <= tolerance:  # else what runs on is rounding
                 now = _jump(P, b0, b1, c0, c1)
                 if now < best:

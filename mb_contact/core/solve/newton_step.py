@@ -23,7 +23,7 @@ from mb_contact.core.workspace import CONTACT
 FIRST_EPS = 1e-3  #: weight of the first anchored problem
 GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies
 STANDING = 1e-9  #: velocity of a row that stands still, slip up to which a contact sticks [m/s, rad/s]
-NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
+NEAR_EPS = 1e-6  #: weight below which a step is refined; by nodes the first one near a solution has it
 CLOSE = 1e-5  #: residual from which velocities are those of the impulses, not those that the factors' solution gives,
 CLOSER = 1e-8  #: and behind a refined step
 LEAST_RESIDUAL = 4e-15  #: of the largest impulse: rounding, below which a residual cannot fall

@@ -16,6 +16,7 @@ from mb_contact.core.jit import INTEGER, REAL, kernel, on_demand
 from mb_contact.core.solve.central_path import follow_central_path
 from mb_contact.core.solve.newton import (
     LARGE,
+    LEAST_EPS,
     NO_MOTION,
     OVER_BUDGET,
     SOLVED,
@@ -23,6 +24,7 @@ from mb_contact.core.solve.newton import (
     TOO_LARGE,
     Goal,
     anew,
+    is_taken,
     solve_island,
 )
 from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate
@@ -71,7 +73,7 @@ def _solve_acting(P, island, goal, budget):
     """The island's solution from parts of it, or impulses to go on from; steps on a part count by its share."""
     b0, b1, part, used = P.island[island], P.island[island + 1], P.count[ISLANDS], 0
     now = evaluate(P, b0, b1, 0, 0, P.r)
-    if now <= goal.taken * goal.tolerance:
+    if is_taken(P, P.blocks.start[b0], P.blocks.start[b1], goal, now):
         return SOLVED, used, now
     for _ in range(ACTING):
         if used >= budget or not pose_part(P, island, goal.tolerance):
@@ -148,8 +150,8 @@ def _solve_parts(P, island, goal, budget):
     b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.kept
     c0, c1 = P.bodies.first_tile[island], P.bodies.first_tile[island + 1]
     first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
-    whole = Goal(goal.tolerance, TIGHT, False, False, goal.polish)
-    closer = Goal(TIGHTER * goal.tolerance, TIGHT, False, False, True)
+    whole = Goal(goal.tolerance, TIGHT, False, False, goal.polish, goal.least)
+    closer = Goal(TIGHTER * goal.tolerance, TIGHT, False, False, True, goal.least)
     copy_rows(first, last, P.r, kept)
     for _ in range(PARTS):
         now = evaluate(P, b0, b1, c0, c1, kept)  # the velocities of Newton steps far from a solution are less exact
@@ -181,7 +183,7 @@ def _solve_parts(P, island, goal, budget):
 def solve(P, tolerance, budget):
     """All islands; what each came to stands in ``P.report``."""
     for i in range(P.count[ISLANDS]):
-        used, goal = 0, Goal(tolerance, TIGHT, False, True, True)
+        used, goal = 0, Goal(tolerance, TIGHT, False, True, True, LEAST_EPS)
         for half in range(2):
             part = budget - used if half == 1 else first_share(P, i, budget)
             status, steps, now = search(P, i, goal, part)

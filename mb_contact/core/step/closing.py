@@ -32,7 +32,7 @@ from mb_contact.core.constraints.tendon import tendon_energy
 from mb_contact.core.constraints.tendon_path import lay_tendons, no_tendons
 from mb_contact.core.jit import REAL, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
-from mb_contact.core.solve.newton import TIGHT, Goal, solve_island
+from mb_contact.core.solve.newton import LEAST_EPS, TIGHT, Goal, solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
 from mb_contact.core.step.problem import assemble_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
@@ -181,7 +181,7 @@ def newton_step(h):
     for i in range(P.count[ISLANDS]):
         for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
             P.r[row] = 0.0
-        solve_island(P, i, Goal(TOLERANCE, TIGHT, False, True, True), BUDGET)
+        solve_island(P, i, Goal(TOLERANCE, TIGHT, False, True, True, LEAST_EPS), BUDGET)
     for i in range(P.count[ROWS]):
         c.r[P.source[i]] = P.r[i]
     partner_impulses(c.r, c.bil)

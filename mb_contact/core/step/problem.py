@@ -29,6 +29,7 @@ from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.solve.islands import sort_islands
 from mb_contact.core.solve.newton import (
     EVEN,
+    LEAST_EPS,
     NO_MOTION,
     OVER_BUDGET,
     SETTLED,
@@ -234,13 +235,14 @@ def _goal(h, purpose):
     taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
     if purpose == STEP and h.need.info[ROUND] > 0:
         taken = 1.0  # of the same step with other contacts: most islands have their impulses already
-    return Goal(tolerance, taken, purpose == STEP, purpose != IMPACT, purpose != STEP or h.solver[TWICE] == 0.0)
+    polish = purpose != STEP or h.solver[TWICE] == 0.0
+    return Goal(tolerance, taken, purpose == STEP, purpose != IMPACT, polish, LEAST_EPS)
 
 
 @kernel
 def _solve_at_rest(P, island, goal):
     """Impulses of an island that is nearly at rest: status, Newton steps, how they were found."""
-    closer = Goal(REST * goal.tolerance, TIGHT, goal.known, False, goal.polish)
+    closer = Goal(REST * goal.tolerance, TIGHT, goal.known, False, goal.polish, goal.least)
     status, steps, left = solve_island(P, island, closer, REST_BUDGET)
     enough = left <= goal.tolerance and status != TOO_LARGE
     return SOLVED if enough else OVER_BUDGET, steps, SOLVER_NEWTON

@@ -14,7 +14,7 @@ import pytest
 from mb_contact.core.solve.body_factors import order_tiles
 from mb_contact.core.solve.central_path import follow_central_path, linearise_smoothed
 from mb_contact.core.solve.laws import RHO, residual
-from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, Goal, solve_island
+from mb_contact.core.solve.newton import LEAST_EPS, OVER_BUDGET, SOLVED, Goal, solve_island
 from mb_contact.core.solve.newton_step import NEAR_EPS, evaluate, take_step
 from mb_contact.core.solve.pivoting import fits
 from mb_contact.core.solve.search import first_share, is_large, search
@@ -141,9 +141,9 @@ def test_a_heap_is_solved_that_the_last_impulses_lead_to_slowly():
     handle, blocks = make_system_handle(P), len(P.blocks.kind)
     assert is_large(handle, 0)
     P.r[:] = warm
-    assert solve_island(handle, 0, Goal(1e-10, 1e-5, True, True, False), 150)[0] == OVER_BUDGET
+    assert solve_island(handle, 0, Goal(1e-10, 1e-5, True, True, False, LEAST_EPS), 150)[0] == OVER_BUDGET
     P.r[:] = warm
-    status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), 400)
+    status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False, LEAST_EPS), 400)
     assert status == SOLVED and left <= 1e-10 and 15 + 30 < steps <= 100  # those on the path count
     assert residual(P.blocks, P.r, heap_velocities(P, P.r), 0, blocks) <= 1.1e-10
 
@@ -161,7 +161,7 @@ def test_steps_on_the_path_count_in_the_budget_and_leave_half_of_it():
     handle, found = make_system_handle(P), []
     for budget in (0, 1, 15, 16, 17, 45):
         P.r[:] = warm
-        status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), budget)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False, LEAST_EPS), budget)
         assert status == OVER_BUDGET and steps == budget
         assert left == pytest.approx(residual(P.blocks, P.r, P.u, 0, len(P.blocks.kind)))
         found.append(left)

@@ -11,7 +11,7 @@ import pytest
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, Goal, solve_island
+from mb_contact.core.solve.newton import LEAST_EPS, NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, Goal, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.parts import pose_part, take_part
@@ -30,7 +30,7 @@ def disturbed(seed, room=ROOM, bad=(5, 40)):
     """An island of trees that is solved but for a few blocks, whose impulses are missing."""
     P, handle, W = coupled_trees(seed, room=room)
     rows, c1 = int(P.count[1]), int(P.bodies.first_tile[1])
-    assert search(handle, 0, Goal(1e-10, 1e-5, False, False, True), 400)[0] == SOLVED
+    assert search(handle, 0, Goal(1e-10, 1e-5, False, False, True, LEAST_EPS), 400)[0] == SOLVED
     for b in bad:
         P.r[P.blocks.start[b] : P.blocks.start[b + 1]] = 0.0
     evaluate(handle, 0, int(P.count[0]), 0, c1, P.r.copy())
@@ -116,7 +116,7 @@ def test_a_solution_of_the_part_solves_its_contacts_in_the_island():
     P, handle, W, rows, c1 = disturbed(0, bad=(5,))
     others = P.r[:rows].copy()
     assert pose_part(handle, 0, 1e-10)
-    assert search(handle, 1, Goal(1e-11, 1e-3, False, False, True), 200)[0] == SOLVED
+    assert search(handle, 1, Goal(1e-11, 1e-3, False, False, True, LEAST_EPS), 200)[0] == SOLVED
     take_part(handle)
     part = P.origin[rows : P.blocks.start[P.island[2]]]
     rest = np.setdiff1d(np.arange(rows), part)
@@ -137,7 +137,8 @@ def by_hand(P, handle, c1, tolerance, budget):
         d1 = int(P.bodies.first_tile[2])
         for turn in range(2):
             most = min(40, (budget - used) * share[1] // share[0])
-            status, steps, left = solve_island(handle, 1, Goal(0.1 * tolerance, 1e-3, False, False, True), most)
+            goal = Goal(0.1 * tolerance, 1e-3, False, False, True, LEAST_EPS)
+            status, steps, left = solve_island(handle, 1, goal, most)
             used += steps * share[0] // share[1]
             if turn == 1 or status != OVER_BUDGET or left <= 0.1 * now or used >= budget:
                 break
@@ -159,7 +160,7 @@ def by_hand(P, handle, c1, tolerance, budget):
 
 def goal(tolerance):
     """Of ``_solve_parts``."""
-    return Goal(tolerance, 1e-3, False, False, False)
+    return Goal(tolerance, 1e-3, False, False, False, LEAST_EPS)
 
 
 def agree(start, budget):
@@ -196,7 +197,7 @@ def test_parts_and_the_island_are_solved_by_turns(budget):
 def impulses_of_fifty():
     P, warm = heap("heap_of_50")
     P.r[:] = warm
-    search(make_system_handle(P), 0, Goal(1e-12, 1e-5, True, True, True), 400)
+    search(make_system_handle(P), 0, Goal(1e-12, 1e-5, True, True, True, LEAST_EPS), 400)
     return P.r.copy()
 
 
@@ -235,9 +236,9 @@ def test_a_heap_most_of_which_is_solved_needs_no_path():
         P, warm = heap("heap_of_16", room)
         handle = make_system_handle(P)
         P.r[:ROWS] = warm
-        assert solve_island(handle, 0, Goal(1e-10, 1e-5, True, True, False), 15)[0] != SOLVED
+        assert solve_island(handle, 0, Goal(1e-10, 1e-5, True, True, False, LEAST_EPS), 15)[0] != SOLVED
         P.r[:ROWS] = warm
-        status, count, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), 400)
+        status, count, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False, LEAST_EPS), 400)
         assert status == SOLVED and left <= 1e-10
         assert residual(P.blocks, P.r, heap_velocities(P, P.r), 0, BLOCKS) <= 1.1e-10
         steps.append(count)
@@ -250,7 +251,7 @@ def test_parts_stay_within_the_budget():
     handle, found = make_system_handle(P), []
     for budget in range(15, 24):  # residuals of steps that go on differ by what a part was solved to
         P.r[:ROWS] = warm
-        status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False), budget)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-5, True, True, False, LEAST_EPS), budget)
         assert steps <= budget and left == pytest.approx(residual(P.blocks, P.r, P.u, 0, BLOCKS))
         found.append(left)
     assert all(b <= 1.01 * a for a, b in zip(found, found[1:])) and found[0] > 1e-6 and found[-1] <= 1e-10
@@ -307,7 +308,7 @@ def test_few_acting_contacts_have_the_solution_of_all(count, velocity):
     found = []
     for room in (1, 0):
         P, handle = by_rows(W, q, mu, room)
-        status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, False, True, True), 400)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, False, True, True, LEAST_EPS), 400)
         u = W @ P.r[: 3 * count] + q
         assert status == SOLVED and residual(P.blocks, P.r, u, 0, count) <= 1.1e-10 and left <= 1e-10
         np.testing.assert_allclose(P.u[: 3 * count], u, atol=1e-12)
@@ -352,7 +353,7 @@ def test_contacts_come_to_approach_one_after_the_other():
     taken = []
     for room in (1, 0):
         P, handle = by_rows(W, q, mu, room)
-        status, steps, _ = search(handle, 0, Goal(1e-10, 1e-3, False, True, True), 400)
+        status, steps, _ = search(handle, 0, Goal(1e-10, 1e-3, False, True, True, LEAST_EPS), 400)
         assert status == SOLVED and np.flatnonzero(P.r[: 3 * count : 3]).tolist() == list(range(chain + 1))
         taken.append(steps)
     assert taken[0] <= chain + 1 < taken[1]  # each part counts as one step of all
@@ -368,7 +369,7 @@ def test_a_part_that_jams_leaves_the_ray_to_the_island():
     taken = []
     for room in (1, 0):
         _, handle = by_rows(W, q, mu, room)
-        status, steps, _ = search(handle, 0, Goal(1e-10, 1e-3, False, True, True), 400)
+        status, steps, _ = search(handle, 0, Goal(1e-10, 1e-3, False, True, True, LEAST_EPS), 400)
         assert status == NO_MOTION
         taken.append(steps)
     assert taken[1] < taken[0] <= 1.3 * taken[1]
@@ -403,7 +404,7 @@ def test_by_bodies_a_contact_that_locks_itself_is_a_part(own, asked):
     spread_scales(P.blocks, count)
     handle = make_system_handle(P)
     scale_normals(handle)
-    status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, True, True, True), 400)
+    status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, True, True, True, LEAST_EPS), 400)
     assert status == SOLVED and left <= 1e-10 and steps <= 30
     np.testing.assert_allclose(P.r[:2], -np.linalg.solve(own, asked), rtol=1e-6)
     assert not P.r[3:rows].any()

@@ -14,7 +14,7 @@ import pytest
 
 from mb_contact.core.solve.assemble import scale_normals
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton import OVER_BUDGET, Goal, solve_island
+from mb_contact.core.solve.newton import LEAST_EPS, OVER_BUDGET, Goal, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.pivoting import start_elsewhere
 from mb_contact.core.solve.system import make_system_handle
@@ -110,7 +110,7 @@ def test_jammed_states_are_left(number):
     assert (part["mu"][n + 1] * np.hypot(W[n, n + 1], W[n, n + 2]) > 10.0 * W[n, n]).sum() == 16
     handle, blocks = make_system_handle(P), len(part["kind"])
     scale_normals(handle)
-    assert solve_island(handle, 0, Goal(1e-10, 1e-3, False, False, True), 40)[0] == OVER_BUDGET
+    assert solve_island(handle, 0, Goal(1e-10, 1e-3, False, False, True, LEAST_EPS), 40)[0] == OVER_BUDGET
     for start in (None, part["warm"]):
         found = solve_blocks(W, part["q"], part["kind"], part["size"], part["mu"], warm=start)
         assert found.status == "solved" and found.steps <= 150
