@@ -41,7 +41,7 @@ from mb_contact.core.solve.newton import (
     solve_island,
     without_rays,
 )
-from mb_contact.core.solve.newton_step import copy_rows
+from mb_contact.core.solve.newton_step import attainable, copy_rows
 from mb_contact.core.solve.own_compliance import add_own
 from mb_contact.core.solve.search import first_share, is_large, search
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
@@ -259,9 +259,10 @@ def _solve_apart(h, P, island, impact, goal, budget):
     part = budget if impact else first_share(P, island, budget)
     way, total, first, strained = SOLVER_NONE, 0, not impact, False
     while True:
-        status, steps, left = search(P, island, goal, part)
+        status, steps, _ = search(P, island, goal, part)
         total, goal = total + steps, anew(goal)
-        if status == SOLVED and left > goal.tolerance and not strained:  # rounding of impulses that press bodies
+        rounding = attainable(P, first_row, last_row, goal.tolerance)
+        if status == SOLVED and rounding > goal.tolerance and not strained:  # of impulses that press bodies
             strained = True
             P.r[first_row:last_row] = 0.0
             continue
