@@ -76,7 +76,7 @@ class Simulator(Readings, Recorded):
     >>> len(problem.mu), np.isclose(sim.v[4], 0.002 / sim.world.tree.mass[0])  # nothing touches; the push counts
     (0, True)
     >>> sim.newton_budget, sim.solver_tolerance, sim.last_formulation is None, sim.released_threads
-    (400, 1e-10, True, ())
+    (600, 1e-10, True, ())
 
     A robot:
 

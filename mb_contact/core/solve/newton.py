@@ -244,7 +244,7 @@ def solve_island(P, island, goal, budget):
         if used < 0:
             return TOO_LARGE, 0, now
     best, enough, soft, steps = now, attainable(P, first, last, tolerance), softness(P, c0, c1), 0
-    least = goal.least * soft
+    least = soft * (NEAR_EPS if by_nodes else goal.least)
     copy_rows(first, last, P.r, k.best)
     copy_rows(first, last, P.r, k.anchor)
     near_by = now < PROBE_FROM * P.unit[RESIDUAL]

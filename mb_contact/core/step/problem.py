@@ -197,7 +197,8 @@ def solve(h, purpose):
         part = min(budget, NODES_BUDGET)
         status, total, _ = solve_island(P, 0, without_rays(goal), part)
         stage = SOLVER_NEWTON if total > 0 else SOLVER_WARM
-        if status != SOLVED and not _pose_otherwise(h, P):
+        strained = _is_strained(P, 0, P.count[ROWS], goal.tolerance)
+        if (status != SOLVED or strained) and not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
     if purpose == STEP:
         drop_small_gaps(h)
@@ -261,8 +262,7 @@ def _solve_apart(h, P, island, impact, goal, budget):
     while True:
         status, steps, _ = search(P, island, goal, part)
         total, goal = total + steps, anew(goal)
-        rounding = attainable(P, first_row, last_row, goal.tolerance)
-        if status == SOLVED and rounding > goal.tolerance and not strained:  # of impulses that press bodies
+        if status == SOLVED and not strained and _is_strained(P, first_row, last_row, goal.tolerance):
             strained = True
             P.r[first_row:last_row] = 0.0
             continue
@@ -283,6 +283,12 @@ def _solve_apart(h, P, island, impact, goal, budget):
     if status != SOLVED:
         return status, total, SOLVER_OVER_BUDGET
     return status, total, max(way, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
+
+
+@kernel
+def _is_strained(P, first, last, tolerance):
+    """Whether impulses of rows press bodies so hard that rounding alone is above the tolerance: look for others."""
+    return attainable(P, first, last, tolerance) > tolerance
 
 
 @on_demand(TRUTH)

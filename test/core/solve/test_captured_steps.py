@@ -40,9 +40,11 @@ BOUNDED = 3
 
 with np.load(FILE) as _data:
     ORIGINS = _data["origin"].tolist()
-JAMMED = ["robot_fetch_d/004", "robot_fetch_d/024", "robot_fetch_d/032"]  #: no start leads to a solution
+JAMMED = ["robot_fetch_d/004", "robot_fetch_d/024"]  #: no start leads to a solution
 #: solved all the same
-WITH_RAY = ["robot_multi_arm_d/023", "robot_multi_arm_d/024", "robot_fetch_d/031", "robot_fetch_d/033"]
+WITH_RAY = [
+    "robot_multi_arm_d/023", "robot_multi_arm_d/024", "robot_fetch_d/031", "robot_fetch_d/032", "robot_fetch_d/033"
+]  # fmt: skip
 SOLVED = [name for name in ORIGINS if name not in JAMMED]
 
 

@@ -137,8 +137,8 @@ def by_hand(P, handle, c1, tolerance, budget):
         d1 = int(P.bodies.first_tile[2])
         for turn in range(2):
             most = min(40, (budget - used) * share[1] // share[0])
-            goal = Goal(0.1 * tolerance, 1e-3, False, False, True, LEAST_EPS)
-            status, steps, left = solve_island(handle, 1, goal, most)
+            closer = Goal(0.1 * tolerance, 1e-3, False, False, True, LEAST_EPS)
+            status, steps, left = solve_island(handle, 1, closer, most)
             used += steps * share[0] // share[1]
             if turn == 1 or status != OVER_BUDGET or left <= 0.1 * now or used >= budget:
                 break

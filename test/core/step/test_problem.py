@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,17 @@ def test_the_solver_is_asked_for_the_tolerance_that_was_set():
         with pytest.raises(mb.InputError, match="solver_tolerance"):
             sim.solver_tolerance = wrong
     assert sim.solver_tolerance == 1e4
+
+
+def test_impulses_of_any_size_that_fulfil_the_laws_are_not_carried_on():
+    """Walls may press a box by 1e7 N s from both sides for ever: beside that the weight of the box is rounding."""
+    walls = [Primitive(f"wall_{x:+.0f}", "box", (0.2, 0.2, 0.2), Pose((0.2 * x, 0.0, 0.1))) for x in (-1, 1)]
+    scene = tower([1.0, 1.0])
+    sim = mb.Simulator(replace(scene, primitives=(*scene.primitives, *walls)))
+    sim.step()
+    memory = sim.context.memory
+    beside = [k for k in range(memory.count[0]) if "wall" in "".join(sim.context.pair_links[memory.pair[k]])]
+    assert len(beside) == 8
+    memory.impulse[beside, 0] = 1e7
+    step = sim.step()
+    assert step.certificate.residual <= 1e-10 and np.abs(step.contacts["impulse"]).max() < 1.0
