@@ -50,7 +50,7 @@ def solve_blocks(
     n_f: int = 0,
     warm: ArrayLike | None = None,
     tolerance: float = 1e-10,
-    budget: int = 400,
+    budget: int = 600,
 ) -> BlockSolution:
     """Impulses r and velocities u = W r + q that fulfil the law of each block.
 

@@ -42,7 +42,7 @@ IMMOBILE = 1e-12  #: part of the terms of a row's compliance that counts as roun
 NOTHING = 1e-22  #: of the largest compliance: axes that are perpendicular but for the rounding of pi / 2
 TILTED = 1e-15  #: of a contact's compliance across: normals that meet the one axis within what meshes know of them
 SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more closely
-FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
+FLOOR = 1e-4  #: scale of a row along which nothing moves, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
 TILE_COST = 4e3  #: multiply-adds that a tile costs by bodies,
 TREE_COST = 4.0  #: and times n^3 those of a tree of n velocities; by rows only contacts that act are factored
@@ -204,7 +204,10 @@ def _terms(P, compliance, rows, b, i):
 
 @part
 def set_scales(P, compliance, rows):
-    """Scales D from the diagonal of W that stands in D, and which rows nothing moves."""
+    """Scales D from the diagonal of W that stands in D, and which rows are immobile: nothing moves along them.
+
+    Of contacts that is told by the normal.
+    """
     blocks = P.blocks
     D = blocks.D
     if P.soft[0] != 0:
@@ -219,14 +222,16 @@ def set_scales(P, compliance, rows):
     if best >= 0 and largest <= IMMOBILE * _terms(P, compliance, rows, of, best):
         suspect = largest  # contacts within an embedded loop that leaves none of them a motion
     for b in range(P.count[BLOCKS]):
-        for i in range(blocks.start[b], blocks.start[b + 1]):
+        n = blocks.start[b]
+        for i in range(n, blocks.start[b + 1]):
             if D[i] > suspect:
                 continue
             terms = _terms(P, compliance, rows, b, i)
-            across = max(D[i + 1], D[i + 2]) if blocks.kind[b] == CONTACT and i == blocks.start[b] else 0.0
+            across = max(D[i + 1], D[i + 2]) if blocks.kind[b] == CONTACT and i == n else 0.0
             if D[i] <= max(IMMOBILE * terms, NOTHING * largest, TILTED * across):
                 D[i] = max(FLOOR * terms, LEAST * largest)
-                P.immobile[i] = 1 if i == blocks.start[b] or blocks.kind[b] != CONTACT else 0
+                # friction across a normal that moves keeps its velocity: other impulses reach it by 1e-6 and more
+                P.immobile[i] = 1 if blocks.kind[b] != CONTACT or i == n or P.immobile[n] != 0 else 0
                 if blocks.kind[b] == EQUALITY:
                     blocks.mu[i] = D[i]  # any impulse would fulfil it: none
     spread_scales(blocks, P.count[BLOCKS])

@@ -18,7 +18,7 @@ until a contact changes its state: they jump there (robots on feet with many poi
 A step that no motion can fulfil (push-out between two walls) shows itself by a ray: the solutions of the anchored
 problems run along d = r - r_k with W d = 0, d in the cones and q.d < 0, and the residual stays where it is.  Then no
 velocity has u in the dual cones, u_n >= mu |u_t|.  Coulomb's law asks for u_n >= 0 only, so where friction is part of
-the ray it jams, and a solution may exist all the same: few do (4 of 32 captured steps with rays, which are solved).
+the ray it jams, and a solution may exist all the same: few do (5 of 32 captured steps with rays, which are solved).
 """
 
 from typing import NamedTuple
@@ -51,7 +51,7 @@ NODES_EPS = 1e-4  #: the same by nodes: 8.5 steps in the place of 11
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 LEAST_EPS = 1e-8  #: least weight of an anchored problem,
-FINER = 1e-2  #: part of it behind other starts: slower to begin with, but impulses creep less
+FINER = 1e-2  #: part of it behind the first start: slower to begin with, but impulses creep less
 EVEN = 1e-7  #: ratio of masses of free bodies below which the least eps falls with it
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
 PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
@@ -79,7 +79,7 @@ class Goal(NamedTuple):
     #: whether a solution gets one more Newton step: by nodes only where the start was near it, because a machine in
     #: motion starts its next step from afar
     polish: bool
-    least: float  #: weight eps of an anchored problem
+    least: float  #: least weight eps of an anchored problem; by nodes NEAR_EPS, less where masses are uneven
 
 
 @sweep
@@ -244,7 +244,7 @@ def solve_island(P, island, goal, budget):
         if used < 0:
             return TOO_LARGE, 0, now
     best, enough, soft, steps = now, attainable(P, first, last, tolerance), softness(P, c0, c1), 0
-    least = soft * (NEAR_EPS if by_nodes else goal.least)
+    least = NEAR_EPS if by_nodes else min(goal.least, soft * LEAST_EPS)
     copy_rows(first, last, P.r, k.best)
     copy_rows(first, last, P.r, k.anchor)
     near_by = now < PROBE_FROM * P.unit[RESIDUAL]

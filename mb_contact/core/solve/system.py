@@ -134,6 +134,7 @@ class Vectors(NamedTuple):
     best: Annotated[Reals, "R"]
     kept: Annotated[Reals, "R"]  #: the best of all starts; BY_NODES the first start
     zero: Annotated[Reals, "R"]
+    strained: Annotated[Reals, "R"]  #: impulses of a step that is solved again from zero
     f: Annotated[Reals, "6 * C"]  #: impulses on the tiles
     v: Annotated[Reals, "6 * C"]  #: velocities of the tiles
     own: Annotated[Reals, "B", LARGEST_BLOCK, LARGEST_BLOCK]  #: W_bb of the blocks
@@ -146,7 +147,7 @@ class System(NamedTuple):
     blocks: Blocks
     source: Annotated[Integers, "R"]  #: the caller's number of each row
     origin: Annotated[Integers, "R"]  #: row of the island that a row of its part is (``parts.py``)
-    immobile: Annotated[Integers, "R"]  #: 1 where nothing moves along a row: its compliance is rounding
+    immobile: Annotated[Integers, "R"]  #: 1 where nothing moves along a row, of friction along its normal: rounding
     q: Annotated[Reals, "R"]
     r: Annotated[Reals, "R"]
     u: Annotated[Reals, "R"]

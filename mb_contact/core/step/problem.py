@@ -60,7 +60,7 @@ from mb_contact.types import (
     TOUCHING_JAMMED,
 )
 
-STEP, IMPACT, AGAIN = range(3)  #: what a problem is solved for
+STEP, AGAIN, IMPACT, ANEW = range(4)  #: what a problem is solved for; of the last two nothing is dropped
 NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed otherwise
 REST = 1e-3  # part of the tolerance that an island at rest is solved to, in so many Newton steps:
 REST_BUDGET = 40
@@ -180,7 +180,8 @@ def rows_in_use(h):
 def solve(h, purpose):
     """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status.
 
-    ``purpose`` is STEP, IMPACT for a phase of an impact, or AGAIN for a step's problem with other velocities.
+    ``purpose`` is STEP, AGAIN for a step's problem with other velocities, IMPACT for a phase of an impact, or ANEW for
+    a step's problem from zero.
 
     An island of a step that shows a ray from two starts is solved without its push-out, and so it stays until another
     problem is posed.
@@ -197,8 +198,7 @@ def solve(h, purpose):
         part = min(budget, NODES_BUDGET)
         status, total, _ = solve_island(P, 0, without_rays(goal), part)
         stage = SOLVER_NEWTON if total > 0 else SOLVER_WARM
-        strained = _is_strained(P, 0, P.count[ROWS], goal.tolerance)
-        if (status != SOLVED or strained) and not _pose_otherwise(h, P):
+        if status != SOLVED and not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
     if purpose == STEP:
         drop_small_gaps(h)
@@ -215,18 +215,24 @@ def solve(h, purpose):
             status, steps, way = _solve_at_rest(P, i, goal)
             total += steps
         if status != SOLVED:
-            status, steps, way = _solve_apart(h, P, i, purpose == IMPACT, goal, budget)
+            status, steps, way = _solve_apart(h, P, i, purpose >= IMPACT, goal, budget)
             total += steps
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
         stage = max(stage, way)
-    fill(rows_in_use(h), h.sol.r, 0.0)
-    for i in range(P.count[ROWS]):
-        h.sol.r[P.source[i]] += P.r[i]
+    publish_impulses(h)
     h.work.info[STAGE] = stage
     h.work.info[ITERATIONS] = total
     h.sol.solved[0] = 1
     return OK
+
+
+@kernel
+def publish_impulses(h):
+    """``sol.r`` of the caller's rows from the impulses of the system.  Reads: bil, system.  Writes: sol."""
+    fill(rows_in_use(h), h.sol.r, 0.0)
+    for i in range(h.system.count[ROWS]):
+        h.sol.r[h.system.source[i]] += h.system.r[i]
 
 
 @kernel
@@ -237,7 +243,7 @@ def _goal(h, purpose):
     if purpose == STEP and h.need.info[ROUND] > 0:
         taken = 1.0  # of the same step with other contacts: most islands have their impulses already
     polish = purpose != STEP or h.solver[TWICE] == 0.0
-    return Goal(tolerance, taken, purpose == STEP, purpose != IMPACT, polish, LEAST_EPS)
+    return Goal(tolerance, taken, purpose == STEP, purpose < IMPACT, polish, LEAST_EPS)
 
 
 @kernel
@@ -245,27 +251,24 @@ def _solve_at_rest(P, island, goal):
     """Impulses of an island that is nearly at rest: status, Newton steps, how they were found."""
     closer = Goal(REST * goal.tolerance, TIGHT, goal.known, False, goal.polish, goal.least)
     status, steps, left = solve_island(P, island, closer, REST_BUDGET)
-    enough = left <= goal.tolerance and status != TOO_LARGE
+    first, last = P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]
+    enough = left <= min(goal.tolerance, attainable(P, first, last, goal.tolerance)) and status != TOO_LARGE
     return SOLVED if enough else OVER_BUDGET, steps, SOLVER_NEWTON
 
 
 @kernel
-def _solve_apart(h, P, island, impact, goal, budget):
+def _solve_apart(h, P, island, plain, goal, budget):
     """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
 
     Where a small island has spent half of the budget its search begins again, without small gaps and penetrations.
-    Where a ray shows itself push-out is dropped.
+    Where a ray shows itself push-out is dropped.  A ``plain`` search has all of the budget at once.
     """
     first_row, last_row = P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]
-    part = budget if impact else first_share(P, island, budget)
-    way, total, first, strained = SOLVER_NONE, 0, not impact, False
+    part = budget if plain else first_share(P, island, budget)
+    way, total, first = SOLVER_NONE, 0, not plain
     while True:
         status, steps, _ = search(P, island, goal, part)
         total, goal = total + steps, anew(goal)
-        if status == SOLVED and not strained and _is_strained(P, first_row, last_row, goal.tolerance):
-            strained = True
-            P.r[first_row:last_row] = 0.0
-            continue
         if status == OVER_BUDGET and first:
             first, left = False, budget - part
             if _drop_small_gaps(h, P, island):
@@ -283,12 +286,6 @@ def _solve_apart(h, P, island, impact, goal, budget):
     if status != SOLVED:
         return status, total, SOLVER_OVER_BUDGET
     return status, total, max(way, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
-
-
-@kernel
-def _is_strained(P, first, last, tolerance):
-    """Whether impulses of rows press bodies so hard that rounding alone is above the tolerance: look for others."""
-    return attainable(P, first, last, tolerance) > tolerance
 
 
 @on_demand(TRUTH)

@@ -173,9 +173,8 @@ def _is_solved(h, i, unchanged):
     P = h.system
     b0, b1, c0, c1 = P.island[i], P.island[i + 1], P.bodies.first_tile[i], P.bodies.first_tile[i + 1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
-    if unchanged:
-        return now <= TIGHT * h.solver[TOLERANCE]
-    return now <= attainable(P, P.blocks.start[b0], P.blocks.start[b1], h.solver[TOLERANCE])
+    enough = attainable(P, P.blocks.start[b0], P.blocks.start[b1], h.solver[TOLERANCE])
+    return now <= (min(TIGHT * h.solver[TOLERANCE], enough) if unchanged else enough)
 
 
 @kernel

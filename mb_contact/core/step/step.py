@@ -47,7 +47,7 @@ from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.handle import DT, EULER, MEASURED, TOLERANCE
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
-from mb_contact.core.solve.newton_step import attainable
+from mb_contact.core.solve.newton_step import attainable, copy_rows
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, ROWS
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
@@ -55,7 +55,7 @@ from mb_contact.core.step.energy_balance import add_impulses, balance_energy, im
 from mb_contact.core.step.foundations import lay_foundations
 from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.pads import pull
-from mb_contact.core.step.problem import AGAIN, rows_in_use, solve
+from mb_contact.core.step.problem import AGAIN, ANEW, publish_impulses, rows_in_use, solve
 from mb_contact.core.step.report import report
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
 from mb_contact.core.step.softness import keep_stretch
@@ -248,6 +248,48 @@ def solve_corrected(h):
     return apply_impulses(h) if status == OK else status
 
 
+@on_demand(INTEGER)
+def solve_from_zero(h):
+    """The problem solved from zero, where impulses are so large that their rounding fails the certificate; a status.
+
+    Walls may press a body by any force and fulfil the laws, and warm impulses would carry it on.  They stay where these
+    are no better.
+
+    Reads: art, bil, compliance, contacts, forest, kin, memory, need, rows, settings, sleep, sol, solver, system, tree,
+    work.
+    Writes: art, bil, compliance, forest, rows, sol, system, work.
+    """
+    P, info, worst = h.system, h.work.info, _worst(h)
+    stage, steps = info[STAGE], info[ITERATIONS]
+    copy_rows(0, P.count[ROWS], P.r, P.work.strained)
+    fill(P.count[ROWS], P.r, 0.0)
+    status = solve(h, ANEW)
+    if status == OK:
+        status = apply_impulses(h)
+    info[ITERATIONS] += steps
+    if status == NOT_FINITE or (status == OK and not _worst(h) < worst):
+        copy_rows(0, P.count[ROWS], P.work.strained, P.r)
+        publish_impulses(h)
+        info[STAGE] = stage
+        status = apply_impulses(h)
+    return status
+
+
+@kernel
+def _worst(h):
+    """The largest residual of the certificate."""
+    return max(h.sol.residuals[GAP], h.sol.residuals[INFEASIBLE], h.sol.loops[0])
+
+
+@kernel
+def _is_strained(h):
+    """Whether the certificate fails, and rounding of impulses of this size is above the tolerance."""
+    P, tolerance = h.system, h.solver[TOLERANCE]
+    if h.sol.solved[0] == 0 or P.count[BLOCKS] == 0 or has_sleepers(h) or _worst(h) <= tolerance:
+        return False
+    return attainable(P, 0, P.count[ROWS], tolerance) > tolerance
+
+
 @kernel
 def _misses(h):
     """Whether impulses that solve a problem posed by bodies, in which nothing sleeps, fail the certificate."""
@@ -256,8 +298,7 @@ def _misses(h):
         return False
     tolerance = h.solver[TOLERANCE]
     enough = max(tolerance, attainable(P, 0, P.count[ROWS], tolerance))
-    worst = max(h.sol.residuals[GAP], h.sol.residuals[INFEASIBLE], h.sol.loops[0])
-    return worst > enough and h.work.info[STAGE] != SOLVER_OVER_BUDGET
+    return _worst(h) > enough and h.work.info[STAGE] != SOLVER_OVER_BUDGET
 
 
 @kernel
@@ -272,6 +313,8 @@ def settle(h):
     status = apply_impulses(h)
     if status == OK and _misses(h):
         status = solve_corrected(h)
+    if status == OK and _is_strained(h):
+        status = solve_from_zero(h)
     if status != OK:
         return status
     if h.bil.info[LOADS] != 0 and loads_differ(h.bil, h.rows, h.sol.r):

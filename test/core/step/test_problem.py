@@ -141,6 +141,39 @@ def test_contacts_along_the_axis_of_a_hinge_do_not_brake_it(tmp_path, tilt):
     assert sim.v[0] == pytest.approx(1.0, abs=1e-7)
 
 
+DOOR = """<robot name="door"><link name="post"/><link name="door"><inertial><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.3 0 0"/>
+<geometry><sphere radius="0.05"/></geometry></collision></link><joint name="hinge" type="continuous">
+<parent link="post"/><child link="door"/><axis xyz="8e-9 0 1"/></joint></robot>"""
+
+
+def test_friction_that_cannot_move_keeps_its_velocity_where_the_normal_moves(tmp_path):
+    """A door strikes a wall; along the wall its handle moves by the tilt of the hinge alone, before and after."""
+    (tmp_path / "door.urdf").write_text(DOOR)
+    wall = Primitive("wall", "box", (0.2, 0.1, 0.2), Pose((0.3, 0.1, 0.0)))
+    sim = mb.Simulator(Scene(models=(SceneModel(str(tmp_path / "door.urdf")),), primitives=(wall,)))
+    sim.set_state(sim.q, np.ones(1))
+    certificate = sim.step().certificate
+    P, solution = sim.context.system, sim.context.solution
+    source = P.source[:3]
+    assert certificate.contacts == 1 and certificate.residual <= 1e-10 and abs(sim.v[0]) <= 1e-12
+    assert P.immobile[:3].tolist() == [0, 0, 0] and np.abs(solution.q[source[1:]]).max() > 1e-10
+    np.testing.assert_allclose(P.q[:3], solution.q[source], atol=0)
+    np.testing.assert_allclose(solution.u[source], 0.0, atol=1e-15)
+
+
+def test_a_light_box_in_a_pile_of_heavy_ones_does_not_lose_its_solution():
+    """Solved from zero this step of boxes of 5 kg to 6e8 kg ends at 13: then its first solution stays."""
+    rng = np.random.default_rng(4)
+    masses, boxes = 10.0 ** rng.uniform(0, 9, size=rng.integers(2, 5)), []
+    for i, mass in enumerate(masses):
+        x, y = 0.05 * rng.standard_normal(2)
+        pose = Pose((x, y, (i + 0.5) * 0.2), (0.0, 0.0, rng.uniform(0.0, 3.0)))
+        boxes.append(Primitive(f"box_{i}", "box", (0.2, 0.2, 0.2), pose, "free", mass))
+    sim = mb.Simulator(Scene(primitives=tuple(boxes), ground=Ground(), time_step=0.01))
+    assert max(sim.step().certificate.residual for _ in range(25)) < 1e-5
+
+
 def test_the_solver_is_asked_for_the_tolerance_that_was_set():
     sim = mb.Simulator(tower([1.0, 2.0, 3.0]))
     assert sim.solver_tolerance == 1e-10
