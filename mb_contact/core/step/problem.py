@@ -229,7 +229,10 @@ def solve(h, purpose):
 
 @kernel
 def publish_impulses(h):
-    """``sol.r`` of the caller's rows from the impulses of the system.  Reads: bil, system.  Writes: sol."""
+    """``sol.r`` of the caller's rows from the impulses of the system.
+
+    Reads: bil, sol, system.  Writes: sol.
+    """
     fill(rows_in_use(h), h.sol.r, 0.0)
     for i in range(h.system.count[ROWS]):
         h.sol.r[h.system.source[i]] += h.system.r[i]
