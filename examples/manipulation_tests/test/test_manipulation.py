@@ -12,7 +12,7 @@ from mb_contact.testing import distance, force, load_plan, slip
 HERE = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("name", ["grasp", "peg", "lift", "wheel"])
+@pytest.mark.parametrize("name", ["wheel", "peg", "lift", "grasp"])
 def test_expectations(manipulation, name):
     """Expectations that need no code."""
     manipulation(load_plan(HERE / "expectations" / f"{name}.yaml")).finish()
