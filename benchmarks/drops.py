@@ -16,8 +16,9 @@ With folders (or files) their URDF files are dropped instead, and their xacro fi
 looked up as by mb.load_urdf (ROS_PACKAGE_PATH, folders above the file).  "mass matrix" and "efforts" are the largest
 differences from Pinocchio, which reads the same file, at three random states, over the largest entry; "-" where links
 without mass are held, so that the two models are not the same, or where Pinocchio refuses the file.
+Efforts of a file with weightless links are compared without gravity.
 
-"joints" counts the unsolved steps in which the rows of joint friction (loops, gears) have such a residual.  "efforts" of a file with weightless links are those without gravity, which Pinocchio has for all links.
+"joints" counts the unsolved steps in which the rows of joint friction (loops, gears) have such a residual.
 
 Exit code 1 where a residual is above 1e-10 sqrt(N s m/s), a difference above 1e-10, a step raises an error or a run is
 cut off (--patience); refused files do not count.
@@ -97,7 +98,7 @@ def differences(model, states=3):
     from oracles.pinocchio_peer import Peer
 
     gravity, rng, worst = np.array([0.3, -1.2, -9.0]), np.random.default_rng(0), np.zeros(2)
-    if np.isfinite(model.tree.body_gravity).any():  # links of the file that Gazebo gives no weight; Pinocchio knows none
+    if np.isfinite(model.tree.body_gravity).any():  # links without weight, which Pinocchio does not know
         gravity[:] = 0.0
     with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
         file.write(model.urdf)

@@ -85,7 +85,7 @@ class EventScheme:
 
     def _run(self, time, dt):
         done, most = 0.0, dt
-        self._time, self._counts = time, {}
+        self._time, self._length, self._counts = time, dt, {}
         self._sums.clear()
         self._stuck[:] = 0
         self._eps[:] = self._context.world.restitution
@@ -101,7 +101,8 @@ class EventScheme:
                 most = self._reckoned(min(rest, most))
                 status = self._find(most) or self._collide(time + done)
                 if status == OK:
-                    length, status = self._substep(most)
+                    with pushing_out(self._context, most / dt):
+                        length, status = self._substep(most)
                 if status in REFUSED:
                     refused += 1
                     most *= 0.5
@@ -124,7 +125,7 @@ class EventScheme:
         context, start = self._context, self._motion()
         impacts, handle = context.impacts, context.handle
         done = impacts.work_done
-        with by_euler(context), pushing_out(context, length / context.scene.time_step):
+        with by_euler(context), pushing_out(context, length / self._length):
             status = (
                 self._find(length)
                 or context.integrator.free(handle)
