@@ -37,6 +37,7 @@ from mb_contact.core.solve.newton_step import (
     copy_rows,
     evaluate,
     first_step,
+    keeps,
     newton_step,
 )
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, ISLANDS, MASSES, RESIDUAL
@@ -207,12 +208,6 @@ def _polish(P, b0, b1, c0, c1, soft, used, best):
 
 
 @kernel
-def is_taken(P, first, last, goal, now):
-    """Whether the impulses at the start, of residual ``now``, are a solution as they are: in S and in D."""
-    return now <= goal.taken * goal.tolerance and now <= attainable(P, first, last, goal.tolerance)
-
-
-@kernel
 def solve_island(P, island, goal, budget):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
@@ -232,11 +227,11 @@ def solve_island(P, island, goal, budget):
     c0, c1 = P.bodies.first_tile[island], P.bodies.first_tile[island + 1]
     first, last = P.blocks.start[b0], P.blocks.start[b1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
-    if is_taken(P, first, last, goal, now):
+    if keeps(P, first, last, tolerance, goal.taken, now):
         return SOLVED, 0, now
     if not goal.known and residual(P.blocks, k.zero, P.q, b0, b1) <= now:
         now = evaluate(P, b0, b1, c0, c1, k.zero)
-        if is_taken(P, first, last, goal, now):
+        if keeps(P, first, last, tolerance, goal.taken, now):
             return SOLVED, 0, now
     used = 0
     if P.form[0] == BY_BODIES:

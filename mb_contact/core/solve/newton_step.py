@@ -95,6 +95,12 @@ def attainable(P, first, last, tolerance):
 
 
 @kernel
+def keeps(P, first, last, tolerance, part, now):
+    """Whether impulses of the residual ``now`` solve the problem to this part of the tolerance: in S, and in D."""
+    return now <= part * tolerance and now <= attainable(P, first, last, tolerance)
+
+
+@kernel
 def _respond(blocks, G, b0, b1, c, du, dr):
     """dr = c - G du."""
     for b in range(b0, b1):

@@ -24,10 +24,9 @@ from mb_contact.core.solve.newton import (
     TOO_LARGE,
     Goal,
     anew,
-    is_taken,
     solve_island,
 )
-from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate
+from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate, keeps
 from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS, RESIDUAL
@@ -73,7 +72,7 @@ def _solve_acting(P, island, goal, budget):
     """The island's solution from parts of it, or impulses to go on from; steps on a part count by its share."""
     b0, b1, part, used = P.island[island], P.island[island + 1], P.count[ISLANDS], 0
     now = evaluate(P, b0, b1, 0, 0, P.r)
-    if is_taken(P, P.blocks.start[b0], P.blocks.start[b1], goal, now):
+    if keeps(P, P.blocks.start[b0], P.blocks.start[b1], goal.tolerance, goal.taken, now):
         return SOLVED, used, now
     for _ in range(ACTING):
         if used >= budget or not pose_part(P, island, goal.tolerance):

@@ -41,7 +41,7 @@ from mb_contact.core.solve.newton import (
     solve_island,
     without_rays,
 )
-from mb_contact.core.solve.newton_step import attainable, copy_rows
+from mb_contact.core.solve.newton_step import copy_rows, keeps
 from mb_contact.core.solve.own_compliance import add_own
 from mb_contact.core.solve.search import first_share, is_large, search
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
@@ -255,7 +255,7 @@ def _solve_at_rest(P, island, goal):
     closer = Goal(REST * goal.tolerance, TIGHT, goal.known, False, goal.polish, goal.least)
     status, steps, left = solve_island(P, island, closer, REST_BUDGET)
     first, last = P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]
-    enough = left <= min(goal.tolerance, attainable(P, first, last, goal.tolerance)) and status != TOO_LARGE
+    enough = status != TOO_LARGE and keeps(P, first, last, goal.tolerance, 1.0, left)
     return SOLVED if enough else OVER_BUDGET, steps, SOLVER_NEWTON
 
 

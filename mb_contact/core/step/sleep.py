@@ -21,7 +21,7 @@ from mb_contact.core.handle import DT, TOLERANCE, UNIT_FORCE, UNIT_SPEED
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.islands import leader_of
 from mb_contact.core.solve.newton import TIGHT
-from mb_contact.core.solve.newton_step import attainable, evaluate
+from mb_contact.core.solve.newton_step import attainable, evaluate, keeps
 from mb_contact.core.solve.system import BLOCKS, ISLANDS
 from mb_contact.core.tree.spatial import put_spatial, put_vector, spatial, vector, vector_product
 from mb_contact.core.workspace import (
@@ -173,8 +173,10 @@ def _is_solved(h, i, unchanged):
     P = h.system
     b0, b1, c0, c1 = P.island[i], P.island[i + 1], P.bodies.first_tile[i], P.bodies.first_tile[i + 1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
-    enough = attainable(P, P.blocks.start[b0], P.blocks.start[b1], h.solver[TOLERANCE])
-    return now <= (min(TIGHT * h.solver[TOLERANCE], enough) if unchanged else enough)
+    first, last, tolerance = P.blocks.start[b0], P.blocks.start[b1], h.solver[TOLERANCE]
+    if unchanged:
+        return keeps(P, first, last, tolerance, TIGHT, now)
+    return now <= attainable(P, first, last, tolerance)
 
 
 @kernel

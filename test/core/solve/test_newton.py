@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse
 
 import mb_contact as mb
-from mb_contact.core.solve import newton
+from mb_contact.core.solve import newton, newton_step
 from mb_contact.core.solve.system import make_system, make_system_handle
 from mb_contact.solvers.blocks import CONTACT, solve_blocks
 from oracles.coulomb import CONE, cone_residual
@@ -271,14 +271,13 @@ def test_only_normals_that_press_or_approach_tighten_the_tolerance(r, u, part):
     assert newton.attainable(make_system_handle(P), 0, 2, 1e-10) == pytest.approx(part * 1e-10, rel=1e-12)
 
 
-def test_impulses_at_the_start_are_taken_where_they_solve_the_problem_in_both_scales():
+def test_impulses_at_the_start_are_kept_where_they_solve_the_problem_in_both_scales():
     """A landing of a folded chain was once told to be solved at 4e-10: its start was 5e-11 in the scale S alone."""
     P = make_system(2, 2, 0, 0, np.zeros(0, np.int64), np.zeros(0, np.int64))
     P.blocks.D[:], P.blocks.S[:], P.r[1] = 1.0, (1.0, 100.0), 1e-9
-    goal = newton.Goal(1e-10, 1.0, True, True, True, newton.LEAST_EPS)
-    taken = [newton.is_taken(make_system_handle(P), 0, 2, goal, now) for now in (2e-10, 5e-11, 5e-12)]
-    assert taken == [False, False, True]
-    assert not newton.is_taken(make_system_handle(P), 0, 2, goal._replace(taken=1e-3), 5e-12)
+    kept = [newton_step.keeps(make_system_handle(P), 0, 2, 1e-10, 1.0, now) for now in (2e-10, 5e-11, 5e-12)]
+    assert kept == [False, False, True]
+    assert not newton_step.keeps(make_system_handle(P), 0, 2, 1e-10, 1e-3, 5e-12)
 
 
 # --- compliances many orders apart ----------------------------------------------------------------
