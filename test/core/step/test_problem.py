@@ -162,16 +162,17 @@ def test_friction_that_cannot_move_keeps_its_velocity_where_the_normal_moves(tmp
     np.testing.assert_allclose(solution.u[source], 0.0, atol=1e-12)
 
 
-def test_a_light_box_in_a_pile_of_heavy_ones_does_not_lose_its_solution():
-    """Solved from zero this step of boxes of 5 kg to 6e8 kg ends at 13: then its first solution stays."""
-    rng = np.random.default_rng(4)
+@pytest.mark.parametrize("seed, most", [(4, 1e-8), (10, 1e-9)])
+def test_a_light_box_in_a_pile_of_heavy_ones_does_not_lose_its_solution(seed, most):
+    """Boxes of 5 kg to 6e8 kg: a step solved from zero may end at 13, or at 4e-9 for 2e-10: then the first stays."""
+    rng = np.random.default_rng(seed)
     masses, boxes = 10.0 ** rng.uniform(0, 9, size=rng.integers(2, 5)), []
     for i, mass in enumerate(masses):
         x, y = 0.05 * rng.standard_normal(2)
         pose = Pose((x, y, (i + 0.5) * 0.2), (0.0, 0.0, rng.uniform(0.0, 3.0)))
         boxes.append(Primitive(f"box_{i}", "box", (0.2, 0.2, 0.2), pose, "free", mass))
     sim = mb.Simulator(Scene(primitives=tuple(boxes), ground=Ground(), time_step=0.01))
-    assert max(sim.step().certificate.residual for _ in range(25)) < 1e-5
+    assert max(sim.step().certificate.residual for _ in range(25)) < most
 
 
 def test_a_folded_chain_that_lands_is_solved_in_the_scale_of_its_compliances():
