@@ -115,6 +115,9 @@ class FlowArrays(NamedTuple):
     q_first: Annotated[Reals, "nq"]  #: start of the whole flow
     v_first: Annotated[Reals, "N"]
     is_free: Annotated[Integers, "n"]  #: 1 for bodies in free flight; this and the rest for midpoint.py
+    residual: Annotated[Reals, "N"]  #: what an iteration changes ``guess`` by, and
+    last: Annotated[Reals, "N"]  #: where it leads,
+    last_multiplier: Annotated[Reals, "n"]  #: with which multiplier
     guess: Annotated[Reals, "N"]  #: velocity half-way, from which the iteration begins
     mean: Annotated[Reals, "N"]  #: velocity half-way
     multiplier: Annotated[Reals, "n"]  #: of each tree, at its root body

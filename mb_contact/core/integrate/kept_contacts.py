@@ -23,6 +23,8 @@ surfaces.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mb_contact.compile.handles import handle
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import geometry_poses
@@ -56,11 +58,12 @@ from mb_contact.core.tree.spatial import (
     wrench_at,
 )
 from mb_contact.core.workspace import ITERATIONS, NO_BLOCK
-from mb_contact.types import OK, Contacts
+from mb_contact.types import GAINED_ENERGY, OK, Contacts
 
 AT_REST = 1e-9  #: motion of bodies in a step below which their contacts do not wander [m, rad]
 ROUNDS = 3  #: of correcting the velocities of the end
-AGREED = 1e-10  #: change of theirs that is none [m/s]
+AGREED = 1e-10  #: change of theirs that is none [m/s],
+DIVERGED = 1e-3  #: and one that, where it is larger than an earlier one, shows a step that is too long
 NO_FRAME = 0.5  #: part of the first tangent along the surface below which the contact has turned over
 
 
@@ -175,15 +178,20 @@ def look_at_end(h, f, p):
 def solve_at_end(h, f, p):
     """The step's problem solved again, with the rows of the kept contacts at its end; a status of ``settle``.
 
-    Where none wander the solution is only polished.
+    Where none wander the solution is only polished.  GAINED_ENERGY where the velocities at the end have no end: in
+    folds each round's impulses were 30 times those before.
     """
     status = pose_at_end(h, f, p)
     if status == OK and (f.end_known[0] != 0 or h.work.info[ITERATIONS] > 0):
         status = solve_again(h)
+    least = np.inf
     for _ in range(ROUNDS):
-        if status != OK or not asks_more(h, f):
+        change = asked_change(h, f) if status == OK else 0.0
+        if change == 0.0:
             break
-        status = solve_again(h)
+        if has_diverged(h, change, least):
+            return GAINED_ENERGY
+        least, status = min(least, change), solve_again(h)
     return status
 
 
@@ -195,13 +203,20 @@ def pose_at_end(h, f, p):
     end_contacts(h, p, p.buffers.found[NEAR])
     _set_ends(h, f, p.contacts)
     mean_rows(h)
-    return pose(h)
+    return pose(h, True)
 
 
 @kernel
-def asks_more(h, f):
-    """Whether the kept contacts' rows at the end ask for other velocities ``sol.q`` than those that were solved."""
-    return f.end_known[0] != 0 and _end_velocity(h, f) and ask_at_end(h, f) > AGREED * h.settings[UNIT_SPEED]
+def asked_change(h, f):
+    """Change of the velocities ``sol.q`` that the kept contacts' rows at the end ask for [m/s]; 0 where they agree."""
+    change = ask_at_end(h, f) if f.end_known[0] != 0 and _end_velocity(h, f) else 0.0
+    return change if change > AGREED * h.settings[UNIT_SPEED] else 0.0
+
+
+@kernel
+def has_diverged(h, change, least):
+    """Whether rounds of such velocities have no end: a change of DIVERGED that is larger than an earlier one."""
+    return not change <= max(least, DIVERGED * h.settings[UNIT_SPEED])
 
 
 @kernel

@@ -40,6 +40,8 @@ from mb_contact.core.tree.spatial import (
 from mb_contact.types import OK, STEP_TOO_SMALL
 
 ITERATIONS = 40  # of the fixed point before the step is halved
+SLOW = 5  # iterations after which guesses are mixed: a whip of 300 links took 64 steps without that, now one
+ERRATIC = 4  # of these behind each other that are no better are no more than rounding; of those before it two
 PATIENCE = 8  # iterations after which a growing change means divergence
 HALVINGS = 12  # of a flow
 STALLED = 1e-9  # relative change that may remain after PATIENCE iterations: near rest, energies have no more digits
@@ -120,8 +122,8 @@ def _tree_step(h, f, dt):
             for i in range(tree.v_start[k], tree.v_start[k] + 6):
                 f.mean[i] = 0.0
     _energies_at(h, f, f.q_start, f.v_start, BEFORE)
-    earlier = np.inf  # changes of the last two iterations
-    before = np.inf
+    before = best = np.inf  # the last change of an iteration, the least one,
+    since = 0  # and how many were not less
     for iteration in range(ITERATIONS):
         for i in range(N):
             f.x[i] = 0.5 * dt * f.mean[i]
@@ -150,18 +152,47 @@ def _tree_step(h, f, dt):
         if iteration >= PATIENCE:
             stalled = BESIDE if f.art.aggregates.base.shape[0] > 0 else STALLED
         least = SETTLED * scale + noise
-        falls = iteration > 0 and 4.0 * change < before
+        falls = 0 < iteration <= SLOW and 4.0 * change < before
         settled = change <= least or (falls and change * change <= least * before)  # as the next one is, then
-        if settled or (change >= earlier and change <= stalled * scale):
+        since = since + 1 if change >= best else 0
+        best = min(best, change)
+        stalls = since >= (2 if iteration <= SLOW else ERRATIC)
+        if settled or (stalls and change <= stalled * scale):
             flow_powers(h, f, 0)
             for c in range(f.work.shape[0]):
                 f.work[c] += dt * f.powers[0, c]
             return OK
-        if change > earlier and iteration >= PATIENCE:
+        if stalls and iteration >= PATIENCE:
             return STEP_TOO_SMALL
-        earlier = before
         before = change
+        _mix(h, f, dt, iteration >= SLOW)
     return STEP_TOO_SMALL
+
+
+@kernel
+def _mix(h, f, dt, mixes):
+    """Anderson's next guess: the mean less the part of its last change that leaves the least residual, and its servos.
+
+    Remembers mean and residual for the next one.
+    """
+    product = square = 0.0
+    for i in range(f.v.shape[0]):
+        now = f.mean[i] - f.guess[i]
+        change = now - f.residual[i]
+        f.residual[i] = now
+        product += now * change
+        square += change * change
+    part = product / square if mixes and square > 0.0 else 0.0
+    for i in range(f.v.shape[0]):
+        now = f.mean[i]
+        f.mean[i] -= part * (now - f.last[i])
+        f.last[i] = now
+    for k in range(f.multiplier.shape[0]):
+        now = f.multiplier[k]
+        f.multiplier[k] -= part * (now - f.last_multiplier[k])
+        f.last_multiplier[k] = now
+    if part != 0.0:
+        servo_efforts(h.tree, h.joints, f.q_start, 0.5 * dt, f.mean, h.work.effort, f.effort)
 
 
 @kernel

@@ -105,8 +105,11 @@ def _keep_best(P, first, last, now, best):
 
 
 @on_demand(TRUTH)
-def _is_ray(P, b0, b1, c0, c1):
-    """Whether d = r - r_k is a ray; it is left in work.rest."""
+def _is_ray(P, b0, b1, c0, c1, soft):
+    """Whether d = r - r_k is a ray; it is left in work.rest.
+
+    A heavy body on a light one moves by as little as its share of their compliance, ``soft`` times EVEN.
+    """
     d = P.work.rest
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
@@ -120,7 +123,7 @@ def _is_ray(P, b0, b1, c0, c1):
         moved += d[i] * P.work.du[i]
         size += d[i] * d[i] * P.blocks.D[i]
         against += d[i] * P.q[i]
-    most = min(RAY_STILL * size, -against * np.sqrt(size) / (RAY_FAR * P.unit[RESIDUAL]))
+    most = soft * min(RAY_STILL * size, -against * np.sqrt(size) / (RAY_FAR * P.unit[RESIDUAL]))
     if not (against < 0.0 and abs(moved) <= most):
         return False
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
@@ -267,7 +270,7 @@ def solve_island(P, island, goal, budget):
             anchored_velocities(P, first, last, eps)
             near = residual(P.blocks, P.r, k.w, b0, b1)
         circle = since > 3 and abs(now - before_that) < CIRCLE * now
-        if goal.rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1):
+        if goal.rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1, soft):
             shown += 1
             if shown == RAYS:
                 evaluate(P, b0, b1, c0, c1, k.best)

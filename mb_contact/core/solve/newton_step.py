@@ -39,13 +39,13 @@ def copy_rows(first, last, source, target):
 @kernel
 def apply_operator(P, b0, b1, c0, c1, x, y):
     """y = (W + C) x of an island."""
-    _apply_rigid(P, b0, b1, c0, c1, x, y)
+    apply_rigid(P, b0, b1, c0, c1, x, y)
     if P.soft[0] != 0:
         add_own(P.blocks.own, P.blocks.start[b0], P.blocks.start[b1], x, y)
 
 
 @kernel
-def _apply_rigid(P, b0, b1, c0, c1, x, y):
+def apply_rigid(P, b0, b1, c0, c1, x, y):
     """y = W x of an island."""
     if P.form[0] == BY_ROWS:
         apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
@@ -171,7 +171,7 @@ def take_step(P, b0, b1, c0, c1, eps, used):
     _substitute(P, b0, b1, c0, c1, k.c, dr)
     refined = eps < NEAR_EPS
     if refined:
-        _apply_rigid(P, b0, b1, c0, c1, dr, du)
+        apply_rigid(P, b0, b1, c0, c1, dr, du)
         _respond(P.blocks, k.G, b0, b1, k.c, du, rest)
         if soft:
             add_own(C, first, last, dr, du)

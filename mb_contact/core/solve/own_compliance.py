@@ -64,8 +64,12 @@ def _add_share(bodies, size, t, k, f, y):
 @on_demand(REAL)
 def own_terms(bodies, b, a):
     """The diagonal entry a of W_bb with absolute terms in Y: where it is much larger, that entry is rounding."""
-    total = 0.0
-    J = bodies.J
+    total, J, any_motion = 0.0, bodies.J, False
+    for e in range(bodies.entry[b], bodies.entry[b + 1]):
+        for j in range(TILE):
+            any_motion = any_motion or J[bodies.at[e] + a, j] != 0.0
+    if not any_motion:  # across the plane of a chain that moves in one: of 600 contacts 4.5 ms
+        return total
     for e in range(bodies.entry[b], bodies.entry[b + 1]):
         t = bodies.tree_of[bodies.tile[e]]
         n = TILE * (bodies.tree[t + 1] - bodies.tree[t])

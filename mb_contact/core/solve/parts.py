@@ -5,35 +5,39 @@
 
     u' = W' r' + q',    q' = u - W' r'  at the impulses and velocities of the island.
 
-By rows the part is the contacts that press or are not solved: of 100 contacts that a folded chain has near itself some
-ten.  Its solution is the island's, unless other contacts approach then: these are in the next part.
+The acting part is the contacts that press or are not solved: of 100 contacts that a folded chain has near itself some
+ten.  Its solution is the island's, unless other contacts approach then: these are in the next part.  It is posed by
+rows; of an island by bodies only where it has few rows beside the velocities n of its largest tree, whose n^3 a Newton
+step on all would take (300 links with 160 contacts: steps of 82 ms become 53, the longest 145 ms where it was 590).
 
 By bodies a few Newton steps from the last impulses solve most contacts of a heap, but not the few whose states change,
 and more steps on all of them would change the states of these one after the other.  So the part is all contacts of the
 bodies that unsolved contacts touch, and few Newton steps on the whole island follow, for the part's neighbours.
 """
 
-from mb_contact.core.jit import TRUTH, on_demand, sweep
+from mb_contact.core.jit import TRUTH, kernel, on_demand, sweep
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton_step import apply_operator, attainable, copy_rows
-from mb_contact.core.solve.system import BY_BODIES, ISLANDS
+from mb_contact.core.solve.newton_step import apply_operator, apply_rigid, attainable, copy_rows
+from mb_contact.core.solve.system import BY_BODIES, ISLANDS, TILE
 
 WORST = 1e-3  #: by bodies, residual of a contact that is not solved, in parts of the largest
 MOST_OF_ALL = 0.4  #: blocks of the part at most, in parts of the island's
+FEW = 0.3  #: rows of the acting part of an island by bodies at most, in parts of its largest tree's velocities
 
 
 @on_demand(TRUTH)
-def pose_part(P, island, tolerance):
+def pose_part(P, island, tolerance, acting):
     """Append the part of an island; False where it is empty or too large, or there is no room for it.
 
     P.r and P.u are impulses and velocities of the island; in the part's rows P.u is overwritten.
+    The ``acting`` part has W by rows, the other one the form of the island.
     """
     blocks, chosen = P.blocks, P.work.c  # of a block at its first row: 1 in the part, else 0
     b0, b1, part, by_bodies = P.island[island], P.island[island + 1], P.count[ISLANDS], P.form[0] == BY_BODIES
-    if by_bodies:
-        _choose_neighbours(P, island, tolerance, chosen)
-    else:
+    if acting:
         _choose_acting(P, b0, b1, tolerance, chosen)
+    else:
+        _choose_neighbours(P, island, tolerance, chosen)
     end = P.island[part]
     most = min(blocks.kind.shape[0], end + int(MOST_OF_ALL * (b1 - b0)))
     for b in range(b0, b1):
@@ -51,6 +55,35 @@ def pose_part(P, island, tolerance):
     apply_operator(P, P.island[part], end, P.bodies.first_tile[part], P.bodies.first_tile[part + 1], P.r, P.u)
     for i in range(first, last):
         P.q[i] -= P.u[i]
+    return not (acting and by_bodies) or _take_rows(P, part)
+
+
+@kernel
+def largest_tree(P, island):
+    """Velocities of the largest tree of an island by bodies."""
+    most, bodies = 0, P.bodies
+    for c in range(bodies.first_tile[island], bodies.first_tile[island + 1]):
+        t = bodies.tree_of[bodies.tiles[c]]
+        most = max(most, TILE * (bodies.tree[t + 1] - bodies.tree[t]))
+    return most
+
+
+@kernel
+def _take_rows(P, part):
+    """W of the rows of a part by bodies, column by column; False where they are many."""
+    b0, b1, x, y = P.island[part], P.island[part + 1], P.work.dr, P.work.du
+    first, last = P.blocks.start[b0], P.blocks.start[b1]
+    c0, c1 = P.bodies.first_tile[part], P.bodies.first_tile[part + 1]
+    if last - first > min(P.W.shape[0], FEW * largest_tree(P, part)):
+        return False
+    for i in range(first, last):
+        x[i], P.source[i] = 0.0, i - first
+    for j in range(first, last):
+        x[j] = 1.0
+        apply_rigid(P, b0, b1, c0, c1, x, y)
+        x[j] = 0.0
+        for i in range(first, last):
+            P.W[i - first, j - first] = y[i]
     return True
 
 

@@ -3,8 +3,8 @@
 
 """The search for a solution of an island: Newton steps (``newton.py``) from the last impulses, then by other means.
 
-Of a large island a part may be solved alone (``parts.py``): by rows at once, the contacts that press or approach; by
-bodies in a step, what some Newton steps have left unsolved.
+Of a large island a part may be solved alone (``parts.py``): by rows, and on long chains, at once the contacts that
+press or approach; by bodies in a step, what some Newton steps have left unsolved.
 Where contacts jam in their states Newton steps do not find others.  A small island begins anew at a solution of its
 polyhedral problem (``pivoting.py``), a large one near the middle of all solutions (``central_path.py``), as small ones
 do whose impulses stagnate near a solution.  A problem posed by nodes is posed by bodies then (``step/problem.py``).
@@ -27,14 +27,15 @@ from mb_contact.core.solve.newton import (
     solve_island,
 )
 from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate, keeps
-from mb_contact.core.solve.parts import pose_part, take_part
+from mb_contact.core.solve.parts import largest_tree, pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS, RESIDUAL
 
 RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
 CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
 STAGNATES = 1e-5  #: residual of a small island up to which its first other start is on the central path too
-ACTING = 10  #: times that those contacts of a large island by rows are solved that press or are not solved
+ACTING = 10  #: times that those contacts of a large island by rows are solved that press or are not solved,
+LONG = 100  #: and of one by bodies with a tree of so many velocities
 PARTS = 3  #: times that a part of a large island is solved apart, to
 TIGHTER = 0.1  #: times the tolerance, or else to that part of the residual at least,
 TOGETHER = 6  #: and Newton steps on all of the island behind that
@@ -56,10 +57,10 @@ def first_share(P, island, budget):
 def search(P, island, goal, budget):
     """Impulses and velocities of one island into P.r, P.u: status, Newton steps, residual, as ``solve_island``.
 
-    Of a large island by rows first without the contacts that neither press nor approach.
+    Of a large island by rows, or with a long chain, first without the contacts that neither press nor approach.
     """
     status, used, now = OVER_BUDGET, 0, 0.0
-    if P.form[0] == BY_ROWS and is_large(P, island):
+    if is_large(P, island) and (P.form[0] == BY_ROWS or largest_tree(P, island) >= LONG):
         status, used, now = _solve_acting(P, island, goal, budget)
     if status != SOLVED:
         status, steps, now = _from_starts(P, island, goal, budget - used)
@@ -70,21 +71,24 @@ def search(P, island, goal, budget):
 @kernel
 def _solve_acting(P, island, goal, budget):
     """The island's solution from parts of it, or impulses to go on from; steps on a part count by its share."""
-    b0, b1, part, used = P.island[island], P.island[island + 1], P.count[ISLANDS], 0
-    now = evaluate(P, b0, b1, 0, 0, P.r)
+    b0, b1, part, used, form = P.island[island], P.island[island + 1], P.count[ISLANDS], 0, P.form[0]
+    c0, c1 = P.bodies.first_tile[island], P.bodies.first_tile[island + 1]
+    now = evaluate(P, b0, b1, c0, c1, P.r)
     if keeps(P, P.blocks.start[b0], P.blocks.start[b1], goal.tolerance, goal.taken, now):
         return SOLVED, used, now
     for _ in range(ACTING):
-        if used >= budget or not pose_part(P, island, goal.tolerance):
+        if used >= budget or not pose_part(P, island, goal.tolerance, True):
             break
         blocks = P.island[part + 1] - P.island[part]
         most = min(budget, (budget - used) * (b1 - b0) // blocks)
+        P.form[0] = BY_ROWS
         status, steps, _ = _from_starts(P, part, goal, most)
+        P.form[0] = form
         used, goal = used - (-steps * blocks // (b1 - b0)), anew(goal)
         if status != SOLVED:
             break
         take_part(P)
-        now = evaluate(P, b0, b1, 0, 0, P.r)
+        now = evaluate(P, b0, b1, c0, c1, P.r)
         if now <= attainable(P, P.blocks.start[b0], P.blocks.start[b1], goal.tolerance):
             return SOLVED, used, now
     return OVER_BUDGET, used, now
@@ -154,7 +158,7 @@ def _solve_parts(P, island, goal, budget):
     copy_rows(first, last, P.r, kept)
     for _ in range(PARTS):
         now = evaluate(P, b0, b1, c0, c1, kept)  # the velocities of Newton steps far from a solution are less exact
-        if used >= budget or not pose_part(P, island, goal.tolerance):
+        if used >= budget or not pose_part(P, island, goal.tolerance, False):
             return OVER_BUDGET, used, now
         blocks, d0, d1 = P.island[part + 1] - P.island[part], P.bodies.first_tile[part], P.bodies.first_tile[part + 1]
         for turn in range(2):

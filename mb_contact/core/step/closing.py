@@ -172,7 +172,7 @@ def newton_step(h):
     """
     c = h.closing
     P = c.system
-    assemble_system(h, P, c.rows, c.bil, True)
+    assemble_system(h, P, c.rows, c.bil, True, False)
     n_rows = c.bil.info[COUNT] + c.bil.info[PARTNERS]
     for i in range(n_rows):
         c.r[i] = 0.0

@@ -22,6 +22,7 @@ from mb_contact.core.solve.assemble import (
     free_immobile,
     set_scales,
     set_velocities,
+    soften_immobile,
     try_by_nodes,
 )
 from mb_contact.core.solve.dependent import tie_rows
@@ -81,12 +82,15 @@ def assemble_problem(h):
         h.sol.ray[i] = 0.0
         h.sol.pushed[i] = 0.0
     h.sol.solved[0] = 0
-    return pose(h)
+    return pose(h, False)
 
 
 @kernel
-def pose(h):
-    """``assemble_problem`` of rows that are others now, whose push-out is dropped where it was; a status.
+def pose(h, again):
+    """``assemble_problem`` without forgetting whose push-out was dropped; a status.
+
+    ``again`` where the same contacts and joints have had rows from the same masses, which differ a little now: a
+    problem by bodies has their scales.
 
     Reads: art, bil, compliance, forest, friction, kin, rows, sol, solver, system, tree.
     Writes: art, compliance, forest, rows, sol, system.
@@ -95,7 +99,7 @@ def pose(h):
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0
     h.system.soft[0] = 1 if h.soft.start.shape[0] > 0 else 0
-    status = assemble_system(h, h.system, h.rows, h.bil, only_rows)
+    status = assemble_system(h, h.system, h.rows, h.bil, only_rows, again)
     fill(h.system.count[ROWS], h.system.follower, 0)
     if status == OK and ties:
         tie_rows(h.system)
@@ -105,7 +109,7 @@ def pose(h):
 
 
 @kernel
-def assemble_system(h, P, rows, bil, only_rows):
+def assemble_system(h, P, rows, bil, only_rows, again):
     """Blocks, islands, operator and scales of the system P; returns a status.
 
     Reads: art, compliance, forest, friction, kin, tree.  Writes: art, compliance, forest.
@@ -116,8 +120,11 @@ def assemble_system(h, P, rows, bil, only_rows):
         All rows, posed.
     only_rows : bool
         W by rows whatever it costs.
+    again : bool
+        As for ``pose``.
     """
     info = bil.info
+    again = again and P.form[0] == BY_BODIES
     sort_islands(P, h.forest, rows, bil, info[FIRST] + info[COUNT], h.friction.model[DIRECTIONS])
     if P.count[BLOCKS] == 0:
         return OK
@@ -131,9 +138,12 @@ def assemble_system(h, P, rows, bil, only_rows):
         return OK
     if P.form[0] == BY_ROWS:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
-    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, rows, bil):
+    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, rows, bil, again):
         return SYSTEM_TOO_SMALL
-    set_scales(P, h.compliance, rows)
+    if again and P.form[0] == BY_BODIES:
+        soften_immobile(P)
+    else:
+        set_scales(P, h.compliance, rows)
     return OK
 
 
@@ -300,7 +310,7 @@ def _pose_otherwise(h, P):
     P.form[0] = BY_BODIES
     if h.art.aggregates.base.shape[0] > 0:
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, h.rows, h.bil, rows_in_use(h))
-    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, h.rows, h.bil):
+    elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, h.rows, h.bil, False):
         return False
     set_scales(P, h.compliance, h.rows)
     free_immobile(P)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.impact import events as _events
-from mb_contact.core.integrate.kept_contacts import AGREED
+from mb_contact.core.integrate.kept_contacts import AGREED, has_diverged
 from mb_contact.core.step import closing as _closing, step as _step
 from mb_contact.simulation.stepping.crossings import SHORTEST, Crossings
 from mb_contact.simulation.stepping.gap_watch import GapWatch
@@ -32,7 +32,6 @@ MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a s
 ROUNDING = 1e-12  #: part of a step that is no substep any more
 MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of Euler's
 CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
-DIVERGED = 1e-3  #: change that is left, and larger than an earlier one, where they have no end: the substep is too long
 
 
 class EventScheme:
@@ -105,7 +104,7 @@ class EventScheme:
                         length, status = self._substep(most)
                 if status in REFUSED:
                     refused += 1
-                    most *= 0.5
+                    most = max(0.5 * most, SHORTEST)
                     continue
             if status != OK:
                 return status
@@ -262,7 +261,7 @@ class EventScheme:
             least, change = min(least, change), watch.correct()
             if change <= AGREED * self._units.speed:
                 break
-        if not change <= max(least, DIVERGED * self._units.speed):
+        if has_diverged(handle, change, least):
             return 0.0, GAINED_ENERGY
         most, end = self._second_look(rest, end)
         length = self._first_crossing(rest, most, end)

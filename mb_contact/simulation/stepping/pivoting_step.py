@@ -38,7 +38,7 @@ from mb_contact.core.step.by_pivots import (
 from mb_contact.core.workspace import STAGE
 from mb_contact.simulation.stepping.contact_step import ContactStep
 from mb_contact.solvers.active_set import active_set_qp
-from mb_contact.types import OK
+from mb_contact.types import GAINED_ENERGY, OK
 
 
 class PivotingStep(ContactStep):
@@ -92,10 +92,13 @@ class PivotingStep(ContactStep):
     def solve_at_end(self, handle, flow, end):
         """The problem solved again with the rows of the kept contacts where a flow has ended; a status."""
         status = _kept.pose_at_end(handle, flow, end) or self.impulses_again(handle)
+        least = np.inf
         for _ in range(_kept.ROUNDS):
-            if status != OK or not _kept.asks_more(handle, flow):
+            if status != OK or (change := _kept.asked_change(handle, flow)) == 0.0:
                 break
-            status = self.impulses_again(handle)
+            if _kept.has_diverged(handle, change, least):
+                return GAINED_ENERGY
+            least, status = min(least, change), self.impulses_again(handle)
         return status
 
     def _by_active_set(self, handle, pivoting):

@@ -27,7 +27,7 @@ def test_both_faces_are_the_compliance_of_the_rows(make):
     if P.form[0] == BY_ROWS:
         np.testing.assert_allclose(P.W[np.ix_(source, source)], W, atol=1e-12)
     c = sim.context
-    assert assemble_by_bodies(make_system_handle(P), c.forest, c.tree, c.kin, c.rows, c.bilateral)
+    assert assemble_by_bodies(make_system_handle(P), c.forest, c.tree, c.kin, c.rows, c.bilateral, False)
     x, y, blocks, tiles = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_tile[P.count[2]]
     for j in range(n):
         x[:] = 0.0
@@ -35,6 +35,29 @@ def test_both_faces_are_the_compliance_of_the_rows(make):
         apply_bodies(P.blocks.start, P.bodies, P.work, 0, blocks, 0, tiles, x, y)
         np.testing.assert_allclose(y[:n], W[:, j], atol=1e-12)
     np.testing.assert_allclose(P.blocks.D[:n], np.diag(W), atol=1e-12)  # before groups share a scale
+
+
+def test_rows_that_differ_a_little_keep_the_masses_and_scales():
+    """The second problem of a step: its operator is that of its own rows, whatever stands in M by then."""
+    sim = bar_and_ball()
+    posed, c = pose(sim), sim.context
+    P, n = c.system, posed.n_rows
+    W = (posed.J @ np.linalg.solve(posed.M, posed.J.T))[np.ix_(P.source[:n], P.source[:n])]
+    handle = make_system_handle(P)
+    assert assemble_by_bodies(handle, c.forest, c.tree, c.kin, c.rows, c.bilateral, False)
+    D = P.blocks.D.copy()
+    c.rows.on_a[:n] *= 1.1
+    c.rows.on_b[:n] *= 1.1
+    P.bodies.M[:] = 0.0
+    assert assemble_by_bodies(handle, c.forest, c.tree, c.kin, c.rows, c.bilateral, True)
+    x, y, blocks, tiles = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_tile[P.count[2]]
+    contacts = np.flatnonzero(P.source[:n] < 3 * c.contacts.count[0])
+    for j in contacts:
+        x[:] = 0.0
+        x[j] = 1.0
+        apply_bodies(P.blocks.start, P.bodies, P.work, 0, blocks, 0, tiles, x, y)
+        np.testing.assert_allclose(y[contacts], 1.21 * W[contacts, j], atol=1e-12)
+    np.testing.assert_array_equal(P.blocks.D, D)
 
 
 def test_the_cheaper_face_is_taken():
@@ -52,12 +75,12 @@ def test_the_cheaper_face_is_taken():
     assert P.form[0] == BY_ROWS
 
 
-def test_a_long_chain_is_posed_by_rows_up_to_four_times_its_own_cost():
+def test_a_long_chain_is_posed_by_rows_up_to_five_times_its_own_cost():
     sim = mb.Simulator(mb.pendulum(60, "j14").scene())
     P, handle = sim.context.system, make_system_handle(sim.context.system)
     P.count[ISLANDS], P.bodies.first_tile[1], P.bodies.tiles[:10] = 1, 10, np.arange(10)
     P.island[1] = 1
-    for rows, face in ((94, BY_ROWS), (97, BY_BODIES)):  # 4 60^3 = 95.2^3, and 40,000 for the tiles
+    for rows, face in ((103, BY_ROWS), (105, BY_BODIES)):  # 5 60^3 = 102.6^3, and 40,000 for the tiles
         P.blocks.start[1] = rows
         choose_form(handle, False, 0)
         assert P.form[0] == face

@@ -54,7 +54,7 @@ def test_the_part_has_all_contacts_of_the_bodies_whose_contacts_are_not_solved(s
     P, handle, W, rows, c1 = disturbed(seed, bad=bad)
     part, before, blocks = expected_part(P, 1e-10), (P.r[:rows].copy(), P.u[:rows].copy()), int(P.count[0])
     P.work.before[:rows] = np.random.default_rng(seed).normal(size=rows)
-    assert pose_part(handle, 0, 1e-10) == (part is not None)
+    assert pose_part(handle, 0, 1e-10, False) == (part is not None)
     np.testing.assert_array_equal(P.r[:rows], before[0])
     np.testing.assert_array_equal(P.u[:rows], before[1])
     assert P.count.tolist() == [blocks, rows, 1]
@@ -90,7 +90,7 @@ def test_what_is_below_the_tolerance_is_solved():
         P.r[P.blocks.start[5]] += 1e-8
         evaluate(handle, 0, int(P.count[0]), 0, c1, P.r.copy())
         part = expected_part(P, tolerance)
-        assert pose_part(handle, 0, tolerance) == (part is not None)
+        assert pose_part(handle, 0, tolerance, False) == (part is not None)
         sizes.append(len(part or ()))
         assert part is None or P.island[2] - P.island[1] == len(part)
     assert sizes[0] > sizes[1] > sizes[2] == 0
@@ -100,13 +100,13 @@ def test_what_is_below_the_tolerance_is_solved():
 @pytest.mark.parametrize("less", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])  # of rows, blocks and entries
 def test_a_part_needs_room_for_itself_alone(less):
     P, handle, _, rows, c1 = disturbed(0, bad=(5,))
-    assert pose_part(handle, 0, 1e-10)
+    assert pose_part(handle, 0, 1e-10, False)
     end, blocks = int(P.island[2]), int(P.count[0])
     needed = P.blocks.start[end] - rows, end - blocks, P.bodies.entry[end] - P.bodies.entry[blocks]
     room = tuple(int(a) - b for a, b in zip(needed, less))
     P, handle, *_ = disturbed(0, room, bad=(5,))
     before = P.r[:rows].copy(), P.u[:rows].copy()
-    assert pose_part(handle, 0, 1e-10) == (less == (0, 0, 0))
+    assert pose_part(handle, 0, 1e-10, False) == (less == (0, 0, 0))
     np.testing.assert_array_equal(P.r[:rows], before[0])
     np.testing.assert_array_equal(P.u[:rows], before[1])
 
@@ -115,7 +115,7 @@ def test_a_part_needs_room_for_itself_alone(less):
 def test_a_solution_of_the_part_solves_its_contacts_in_the_island():
     P, handle, W, rows, c1 = disturbed(0, bad=(5,))
     others = P.r[:rows].copy()
-    assert pose_part(handle, 0, 1e-10)
+    assert pose_part(handle, 0, 1e-10, False)
     assert search(handle, 1, Goal(1e-11, 1e-3, False, False, True, LEAST_EPS), 200)[0] == SOLVED
     take_part(handle)
     part = P.origin[rows : P.blocks.start[P.island[2]]]
@@ -131,7 +131,7 @@ def by_hand(P, handle, c1, tolerance, budget):
     count, used, kept = int(P.count[0]), 0, P.r.copy()
     for _ in range(3):
         now = evaluate(handle, 0, count, 0, c1, kept.copy())
-        if used >= budget or not pose_part(handle, 0, tolerance):
+        if used >= budget or not pose_part(handle, 0, tolerance, False):
             break
         share = int(P.island[2] - P.island[1]), count
         d1 = int(P.bodies.first_tile[2])
@@ -290,7 +290,7 @@ def test_contacts_that_neither_press_nor_approach_are_left_out():
     r = np.zeros(210)
     r[150:153], r[31] = (0.1, 0.02, 0.0), 0.3  # those of other contacts: what friction alone is left with counts too
     evaluate(handle, 0, 70, 0, 0, r)
-    assert pose_part(handle, 0, 1e-10)
+    assert pose_part(handle, 0, 1e-10, True)
     part = [b for b in range(70) if r[3 * b : 3 * b + 3].any() or residual(P.blocks, r, W @ r + q, b, b + 1) > 1e-10]
     assert set(part) >= {3, 10, 20, 41, 50} and len(part) < 28
     own = np.concatenate([np.arange(3 * b, 3 * b + 3) for b in part])
@@ -408,3 +408,73 @@ def test_by_bodies_a_contact_that_locks_itself_is_a_part(own, asked):
     assert status == SOLVED and left <= 1e-10 and steps <= 30
     np.testing.assert_allclose(P.r[:2], -np.linalg.solve(own, asked), rtol=1e-6)
     assert not P.r[3:rows].any()
+
+
+# --- by bodies: the same on a long chain, posed by rows --------------------------------------------
+
+
+def long_chain(count, acting, tiles=20, dense=60, room=1):
+    """(System, handle, W, q) of one tree with ``few_act`` velocities of so many contacts, by bodies."""
+    rng, rows, n = np.random.default_rng(count), 3 * count, 6 * tiles
+    P = make_system((1 + room) * rows, (1 + room) * count, 3 * count, dense, np.array([tiles]), np.arange(n))
+    P = P._replace(factors=make_factors(dense, tiles, tiles**2, tiles**3))
+    _, q, mu = few_act(count, acting)
+    P.count[:], P.form[0], P.island[1], P.source[:rows] = (count, rows, 1), BY_BODIES, count, np.arange(rows)
+    P.blocks.kind[:count], P.blocks.start[: count + 1] = CONTACT, 3 * np.arange(count + 1)
+    P.blocks.mu[:rows], P.q[:rows] = mu, q
+    J = np.zeros((rows, n))
+    for b in range(count):
+        for e, tile in enumerate(rng.choice(tiles, 3, replace=False)):
+            at = 3 * (3 * b + e)
+            P.bodies.tile[3 * b + e], P.bodies.at[3 * b + e] = tile, at
+            P.bodies.J[at : at + 3] = J[3 * b : 3 * b + 3, 6 * tile : 6 * tile + 6] = rng.normal(size=(3, 6))
+        P.bodies.entry[b + 1] = 3 * b + 3
+    A = rng.normal(size=(n, n)) / np.sqrt(n)
+    M = A @ A.T + np.eye(n)
+    P.bodies.tiles[:tiles], P.bodies.first_tile[1], P.bodies.M[:] = np.arange(tiles), tiles, M.ravel()
+    factor_masses(P.bodies, 0, tiles)
+    own_compliance(P.blocks.start, P.bodies, 0, count, P.work.own, P.work.f)
+    W = J @ np.linalg.solve(M, J.T)
+    P.blocks.D[:rows] = np.diag(W)
+    spread_scales(P.blocks, count)
+    handle = make_system_handle(P)
+    scale_normals(handle)
+    return P, handle, W, q
+
+
+@pytest.mark.nojit
+def test_few_acting_contacts_of_a_long_chain_are_posed_by_rows():
+    P, handle, W, q = long_chain(70, (3, 20, 41))
+    r = np.zeros(210)
+    r[150:153] = 0.1, 0.02, 0.0
+    evaluate(handle, 0, 70, 0, 20, r.copy())
+    assert pose_part(handle, 0, 1e-10, True) and P.form[0] == BY_BODIES
+    own, copy = P.origin[210 : P.blocks.start[P.island[2]]], slice(210, P.blocks.start[P.island[2]])
+    assert 12 <= len(own) <= 36 and set(own[::3] // 3) >= {3, 20, 41, 50}
+    np.testing.assert_allclose(P.q[copy], (W @ r + q)[own] - W[np.ix_(own, own)] @ r[own], atol=1e-12)
+    P.form[0] = BY_ROWS
+    evaluate(handle, 70, int(P.island[2]), 0, 0, np.concatenate((r, r[own], np.zeros(210 - len(own)))))
+    np.testing.assert_allclose(P.u[copy], (W @ r + q)[own], atol=1e-12)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("tiles, dense, acting", [(20, 8, 3), (4, 60, 3), (20, 60, 20)])
+def test_many_acting_contacts_are_not(tiles, dense, acting):
+    """No room for W, a short chain, and more than 0.3 of its velocities."""
+    P, handle, *_ = long_chain(70, tuple(range(acting)), tiles, dense)
+    evaluate(handle, 0, 70, 0, tiles, P.r.copy())
+    assert not pose_part(handle, 0, 1e-10, True)
+
+
+@pytest.mark.parametrize("acting", [(3,), (3, 20, 41, 50), tuple(range(0, 70, 5))])
+def test_a_long_chain_has_the_same_solution_either_way(acting):
+    found = []
+    for room in (1, 0):
+        P, handle, W, q = long_chain(70, acting, room=room)
+        status, steps, left = search(handle, 0, Goal(1e-10, 1e-3, False, True, True, LEAST_EPS), 400)
+        u = W @ P.r[:210] + q
+        assert status == SOLVED and left <= 1e-10 and P.form[0] == BY_BODIES
+        assert residual(P.blocks, P.r, u, 0, 70) <= 1.1e-10
+        found.append((steps, u))
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-8)
+    assert found[0][0] < found[1][0] or len(acting) > 4

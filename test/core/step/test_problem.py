@@ -41,13 +41,14 @@ def test_what_is_solved_has_no_ray():
         assert (certificate.ray, certificate.ray_gain) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("mass", [1e9, 1e10, 1e12])
 @pytest.mark.parametrize("model", ["coulomb_cone", "coulomb_polyhedral"])
-def test_a_heavy_box_on_a_light_one_rests(model):
-    """1e9 kg on 1 kg: every step solved as far as impulses of 1e7 N s can be told apart, nothing sinks."""
-    sim = mb.Simulator(tower([1.0, 1e9], friction_model=model))
+def test_a_heavy_box_on_a_light_one_rests(model, mass):
+    """That mass on 1 kg: every step solved as far as impulses of 1e7 N s and more can be told apart, nothing sinks."""
+    sim = mb.Simulator(tower([1.0, mass], friction_model=model))
     for _ in range(300):
         certificate = sim.step().certificate
-        assert certificate.solver in ("warm_start", "newton") and certificate.residual <= 3e-8
+        assert certificate.solver in ("warm_start", "newton") and certificate.residual <= 3e-17 * mass
     assert sim.link_pose("box_1")[0][2] == pytest.approx(0.3, abs=1e-6)
 
 
