@@ -131,3 +131,16 @@ def test_what_a_solver_does_not_know_is_refused():
     rubbing = replace(scene.models[0], joint_properties={"j0": JointProperties(friction=1.0)})
     with pytest.raises(mb.SceneError, match="ppm does not know joint friction"):
         mb.Simulator(replace(scene, models=(rubbing,)))
+
+
+def test_velocities_at_the_end_that_have_no_end_are_left_so():
+    """A rod that spins under a box in steps of 20 ms: steps by pivots know no pieces, and go on."""
+    bodies = (
+        Primitive("rod", "capsule", (0.02, 0.6), Pose((0.0, 0.0, 0.05)), "free", 1.0),
+        Primitive("box", "box", (0.3, 0.1, 0.05), Pose((0.0, 0.0, 0.2)), "free", 0.3),
+    )
+    sim = mb.Simulator(Scene(primitives=bodies, ground=Ground(), integrator="midpoint", solver="lemke", time_step=0.02))
+    sim.set_state(sim.q, 8.0 * np.random.default_rng(6).normal(size=sim.v.size))
+    for _ in range(25):
+        sim.step()
+    assert sim.time == pytest.approx(0.5) and np.isfinite(sim.q).all()

@@ -185,13 +185,14 @@ def solve_at_end(h, f, p):
     if status == OK and (f.end_known[0] != 0 or h.work.info[ITERATIONS] > 0):
         status = solve_again(h)
     least = np.inf
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS + 1):
         change = asked_change(h, f) if status == OK else 0.0
         if change == 0.0:
             break
         if has_diverged(h, change, least):
             return GAINED_ENERGY
-        least, status = min(least, change), solve_again(h)
+        if turn < ROUNDS:
+            least, status = min(least, change), solve_again(h)
     return status
 
 
@@ -210,7 +211,7 @@ def pose_at_end(h, f, p):
 def asked_change(h, f):
     """Change of the velocities ``sol.q`` that the kept contacts' rows at the end ask for [m/s]; 0 where they agree."""
     change = ask_at_end(h, f) if f.end_known[0] != 0 and _end_velocity(h, f) else 0.0
-    return change if change > AGREED * h.settings[UNIT_SPEED] else 0.0
+    return 0.0 if change <= AGREED * h.settings[UNIT_SPEED] else change
 
 
 @kernel

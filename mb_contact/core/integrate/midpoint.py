@@ -40,7 +40,7 @@ from mb_contact.core.tree.spatial import (
 from mb_contact.types import OK, STEP_TOO_SMALL
 
 ITERATIONS = 40  # of the fixed point before the step is halved
-SLOW = 5  # iterations after which guesses are mixed: a whip of 300 links took 64 steps without that, now one
+SLOW = 5  # number of the iteration from which on guesses are mixed: a whip of 300 links took 64 steps without that
 ERRATIC = 4  # of these behind each other that are no better are no more than rounding; of those before it two
 PATIENCE = 8  # iterations after which a growing change means divergence
 HALVINGS = 12  # of a flow

@@ -237,19 +237,10 @@ def set_scales(P, compliance, rows):
                 D[i] = max(FLOOR * terms, LEAST * largest)
                 # friction across a normal that moves keeps its velocity: other impulses reach it by 1e-6 and more
                 P.immobile[i] = 1 if blocks.kind[b] != CONTACT or i == n or P.immobile[n] != 0 else 0
-    soften_immobile(P)
+                if blocks.kind[b] == EQUALITY:
+                    blocks.mu[i] = D[i]  # any impulse would fulfil it: none
     spread_scales(blocks, P.count[BLOCKS])
     scale_normals(P)
-
-
-@kernel
-def soften_immobile(P):
-    """Compliances of equality rows along which nothing moves: any impulse would fulfil these, so it is none."""
-    blocks = P.blocks
-    for b in range(P.count[BLOCKS]):
-        i = blocks.start[b]
-        if blocks.kind[b] == EQUALITY and P.immobile[i] != 0:
-            blocks.mu[i] = blocks.D[i]
 
 
 @kernel

@@ -7,8 +7,8 @@
 
 The acting part is the contacts that press or are not solved: of 100 contacts that a folded chain has near itself some
 ten.  Its solution is the island's, unless other contacts approach then: these are in the next part.  It is posed by
-rows; of an island by bodies only where it has few rows beside the velocities n of its largest tree, whose n^3 a Newton
-step on all would take (300 links with 160 contacts: steps of 82 ms become 53, the longest 145 ms where it was 590).
+rows; of an island by bodies only where it has few rows beside the velocities n of the largest tree there: a Newton step
+on all takes n^3 (300 links with 160 contacts: steps of 82 ms become 53, the longest 145 ms where it was 590).
 
 By bodies a few Newton steps from the last impulses solve most contacts of a heap, but not the few whose states change,
 and more steps on all of them would change the states of these one after the other.  So the part is all contacts of the
@@ -147,6 +147,8 @@ def _copy_block(P, b, to, by_bodies):
 def _copy_tiles(P, part, c0, c1):
     """Append the tiles of all trees that the part touches."""
     bodies, marked, end = P.bodies, P.factors.degree, P.bodies.first_tile[part]
+    for c in range(c0, c1):
+        marked[bodies.tiles[c]] = 0
     for e in range(bodies.entry[P.island[part]], bodies.entry[P.island[part + 1]]):
         t = bodies.tree_of[bodies.tile[e]]
         for c in range(bodies.tree[t], bodies.tree[t + 1]):

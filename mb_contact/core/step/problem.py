@@ -22,7 +22,6 @@ from mb_contact.core.solve.assemble import (
     free_immobile,
     set_scales,
     set_velocities,
-    soften_immobile,
     try_by_nodes,
 )
 from mb_contact.core.solve.dependent import tie_rows
@@ -125,6 +124,8 @@ def assemble_system(h, P, rows, bil, only_rows, again):
     """
     info = bil.info
     again = again and P.form[0] == BY_BODIES
+    for i in range(P.count[ROWS]):
+        again = again and P.immobile[i] == 0  # the other rows may move something
     sort_islands(P, h.forest, rows, bil, info[FIRST] + info[COUNT], h.friction.model[DIRECTIONS])
     if P.count[BLOCKS] == 0:
         return OK
@@ -140,9 +141,7 @@ def assemble_system(h, P, rows, bil, only_rows, again):
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
     elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, rows, bil, again):
         return SYSTEM_TOO_SMALL
-    if again and P.form[0] == BY_BODIES:
-        soften_immobile(P)
-    else:
+    if not (again and P.form[0] == BY_BODIES):
         set_scales(P, h.compliance, rows)
     return OK
 

@@ -13,7 +13,7 @@ from mb_contact.core.step.need import ON
 from mb_contact.errors import InputError
 from mb_contact.lazy import imported
 from mb_contact.simulation.stepping.impacts import Impacts
-from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
+from mb_contact.types import CONTACTS_CHANGED, GAINED_ENERGY, IN_PARTS, LIMIT_MISSED, OK, SOLVER_NAMES
 
 
 class ContactStep:
@@ -122,7 +122,8 @@ class ContactStep:
 
     def solve_at_end(self, handle, flow, end):
         """The problem solved again with the rows of the kept contacts where a flow has ended; a status."""
-        return self.complete(handle, _kept.solve_at_end(handle, flow, end))
+        status = _kept.solve_at_end(handle, flow, end)
+        return OK if status == GAINED_ENERGY and not self.in_pieces else self.complete(handle, status)
 
     def complete(self, handle, status):
         """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""

@@ -13,6 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mb_contact as mb
+from mb_contact.core.integrate.kept_contacts import has_diverged
 from mb_contact.core.integrate.whole import PASSIVE
 from mb_contact.model.scene import AnisotropicFriction, Ground, Material, MaterialPair, Pose, Primitive, Scene
 from oracles.rolling_body import G, ellipsoid, rim, roll
@@ -269,3 +270,12 @@ def test_a_body_at_rest_is_left_alone():
         step = sim.step()
     assert np.abs(sim.v).max() < 1e-12 and not sim.context.end.ahead.any()
     assert step.certificate.contact_error == pytest.approx(0.0, abs=1e-18)
+
+
+def test_rounds_have_no_end_where_a_change_is_large_and_larger_than_an_earlier_one():
+    sim = mb.Simulator(mb.pendulum(3).scene(integrator="midpoint"))
+    h = sim.context.handle
+    for change, least, has_no_end in (
+        (1.0, np.inf, False), (0.5, 1.0, False), (5e-4, 1e-6, False), (2e-3, 1e-3, True), (np.nan, 1.0, True)
+    ):  # fmt: skip
+        assert has_diverged(h, change, least) == has_no_end
