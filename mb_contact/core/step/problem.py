@@ -123,9 +123,7 @@ def assemble_system(h, P, rows, bil, only_rows, again):
         As for ``pose``.
     """
     info = bil.info
-    again = again and P.form[0] == BY_BODIES
-    for i in range(P.count[ROWS]):
-        again = again and P.immobile[i] == 0  # the other rows may move something
+    again = again and P.form[0] == BY_BODIES and P.soft[0] == 0
     sort_islands(P, h.forest, rows, bil, info[FIRST] + info[COUNT], h.friction.model[DIRECTIONS])
     if P.count[BLOCKS] == 0:
         return OK
@@ -141,8 +139,7 @@ def assemble_system(h, P, rows, bil, only_rows, again):
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
     elif not assemble_by_bodies(P, h.forest, h.tree, h.kin, rows, bil, again):
         return SYSTEM_TOO_SMALL
-    if not (again and P.form[0] == BY_BODIES):
-        set_scales(P, h.compliance, rows)
+    set_scales(P, h.compliance, rows)
     return OK
 
 
