@@ -18,11 +18,21 @@ from mb_contact.core.tree.spatial import STILL, dot_at, spatial_sum
 
 @kernel
 def factor_masses(bodies, c0, c1):
-    """U^-1 of the trees of the tiles c0 <= c < c1 of an island, M = U U*."""
+    """U^-1 of the trees of the tiles c0 <= c < c1 of an island, M = U U*, of those whose M has changed."""
     for c in range(c0, c1):
         t = bodies.tree_of[bodies.tiles[c]]
-        if bodies.tiles[c] == bodies.tree[t]:
+        if bodies.tiles[c] == bodies.tree[t] and _differs(bodies.M, bodies.factored, bodies.mass_at[t : t + 2]):
             _invert_root(bodies.M, bodies.U_inv, bodies.mass_at[t], TILE * (bodies.tree[t + 1] - bodies.tree[t]))
+
+
+@sweep
+def _differs(M, before, ends):
+    """Whether entries of M are others than before, where they stand then."""
+    found = False
+    for i in range(ends[0], ends[1]):
+        found = found or M[i] != before[i]
+        before[i] = M[i]
+    return found
 
 
 @kernel

@@ -63,6 +63,7 @@ class Bodies(NamedTuple):
     place: Annotated[Integers, "N"]  #: of each velocity among the tiles' 6 C
     mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and U_inv
     M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole tiles with ones
+    factored: Annotated[Reals, "masses"]  #: M of U_inv: a step poses its problem again and again in one pose
     U_inv: Annotated[Reals, "masses"]  #: upper triangular, M = U U*
     tiles: Annotated[Integers, "2 * C"]  #: the islands' tiles, one island after the other, and those of a part
     first_tile: Annotated[Integers, "B + 1"]
