@@ -92,14 +92,13 @@ def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
 def assemble_by_bodies(P, forest, tree, kin, rows, bil, again):
     """J, M and U^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit.
 
-    ``again`` J alone, and what immobile rows have now: steps of 300 links with 600 contacts, which pose each problem
-    twice, take 26 ms in place of 63.
+    ``again`` the diagonal of W stays, but for blocks with immobile rows: steps of 300 links with 600 contacts, which
+    pose each problem twice, took 26 ms in place of 63 with it and with factors that are kept.
     """
     bodies = P.bodies
     start = P.blocks.start
-    if not again:
-        tree_masses(tree, kin, forest, bodies)
-        factor_masses(bodies, 0, bodies.first_tile[P.count[ISLANDS]])
+    tree_masses(tree, kin, forest, bodies)
+    factor_masses(bodies, 0, bodies.first_tile[P.count[ISLANDS]])
     bodies.entry[0] = 0
     used = 0  # rows of J
     for b in range(P.count[BLOCKS]):

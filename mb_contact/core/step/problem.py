@@ -88,8 +88,8 @@ def assemble_problem(h):
 def pose(h, again):
     """``assemble_problem`` without forgetting whose push-out was dropped; a status.
 
-    ``again`` where the same contacts and joints have had rows from the same masses, which differ a little now: a
-    problem by bodies has their scales.
+    ``again`` where the same contacts and joints have had rows in this pose, which differ a little now: a problem by
+    bodies keeps their scales.
 
     Reads: art, bil, compliance, forest, friction, kin, rows, sol, solver, system, tree.
     Writes: art, compliance, forest, rows, sol, system.
