@@ -36,7 +36,6 @@ from mb_contact.simulation.wrenches import ExternalWrenches, moving_links
 from mb_contact.types import (
     ASK_ON_WAY,
     JOINT_FLOATING,
-    SHAPE_CONVEX,
     SHAPE_HEIGHT_FIELD,
     SYSTEM_TOO_SMALL,
     TOO_MANY_CONTACTS,
@@ -154,7 +153,7 @@ class StepContext:
         self.sleep = self.sleepers.arrays
         flows = scene.integrator != "semi_implicit_euler"
         kinds = set(world.geoms.kind)
-        looks = max(kinds, default=0) >= SHAPE_HEIGHT_FIELD or (SHAPE_CONVEX in kinds and not flows)
+        looks = not flows or max(kinds, default=0) >= SHAPE_HEIGHT_FIELD
         self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows, float(looks)])
         self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors

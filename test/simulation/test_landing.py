@@ -74,12 +74,14 @@ def pose_of(sim):
     ("box", 0), ("cylinder", 1), ("cylinder", 4), ("cylinder", 16), ("cone", 1), ("cone", 2), ("capsule", 2),
 ])  # fmt: skip
 def test_it_ends_on_the_floor_and_the_certificate_says_where(tmp_path, floor, kind, seed):
-    """Within the second order of the step; a cap that lands flat on a face of a convex shape a few times that."""
+    """Within 1 um; a rim that rolls on by the second order of the step, a few times that where a cap lands flat."""
     sim, touched = thrown(floor, kind, seed, tmp_path), False
     for _ in range(150):
         gap = sim.step().certificate.end_gap
         low = lowest_point(kind, *pose_of(sim))
         second = (DT * np.linalg.norm(sim.v[:3])) ** 2 * max(SIZES[kind])
+        if kind in ("box", "capsule") and floor in ("ground", "box"):
+            second = 0.0
         assert low > -1e-6 - (5.0 if kind == "cylinder" and floor in ("ground", "box") else 1.0) * second
         assert low > -2e-9 or gap == pytest.approx(low, abs=1e-8)
         touched |= low < 1e-6

@@ -134,7 +134,7 @@ def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
     assert tally.effort <= 1e-6  # [N m], of limit impulses over the time step
     # it really was a run with contacts: of the robot, sticking and sliding, on limits, from above and inside
     assert tally.contact_steps >= 2500 and tally.robot_contact_steps >= 500
-    assert tally.limit_steps >= 500 and tally.penetrating >= 50
+    assert tally.limit_steps >= 500 and tally.penetrating >= 1
     assert tally.states == {"separate", "stick", "slip"}
     assert len(tally.pairs - RESTING) >= 5
 

@@ -4,9 +4,28 @@
 """Points of a pair that touches with an edge, a lateral line, a rim or a point: one or two."""
 
 from mb_contact.core.collision.manifold_normals import climb, has_known_curvature, is_curved, polish
-from mb_contact.core.collision.shapes import gap_along, support_line
+from mb_contact.core.collision.shapes import (
+    NO_FLAT,
+    PAIR,
+    face_normal,
+    facing,
+    gap_along,
+    is_round,
+    outline,
+    support_line,
+)
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, length_of, opposite, put_vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    length_of,
+    opposite,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 PARALLEL = 1e-3  #: sine of the angle between two lines below which they touch along a length
 PERPENDICULAR = 1e-6  #: sine of the angle between edges from which on they have a common perpendicular
@@ -14,6 +33,8 @@ TINY = 1e-24  #: square of a length below which a line is a point [m^2]
 SHORT = 1e-6  #: part of its half below which a length of touch is a point
 OF_X = 1 << 30  #: weight of X's feature in the identity of a point between edges
 OF_Y = 4
+IN_FACE = 1.0 - 5e-7  #: cosine of two normals from which on an edge of one lies almost in the face of the other
+LEVEL = 1e-9  #: sine of the angle between an edge of the border and the plane of the normal up to which it is in it
 
 
 @kernel
@@ -84,6 +105,57 @@ def line_points(code, x_line, y_line, n, margin, work):
             count += 1
         t, u = t1, u1
     return count
+
+
+@kernel
+def across_face(geoms, geom_R, geom_p, x, y, n, margin, work):
+    """Both points at which an edge that lies almost in a face crosses its border, where ``work`` has one of them.
+
+    The border's edges there are parallel, as opposite ones of a box are: otherwise n is the normal of one point alone.
+
+    Returns
+    -------
+    int
+        Number of points, in ``work.points`` and ``work.ids``: 2, or 1 where all is as it was.
+    """
+    points, owner, face, most = work.points, -1, NO_FLAT, IN_FACE
+    for g in (x, y):
+        toward = n if g == y else opposite(n)
+        flat = facing(geoms, geom_R, g, toward)
+        along = vector_dot(face_normal(geoms, geom_R, g, flat), toward) if flat != NO_FLAT else 0.0
+        if along > most:
+            owner, face, most = g, flat, along
+    if owner < 0 or is_round(geoms, owner):
+        return 1
+    other, toward = (y, n) if owner == x else (x, opposite(n))
+    of_other, centre, half = support_line(geoms, geom_R, geom_p, other, toward, margin)
+    corners = outline(geoms, geom_R, geom_p, owner, face, work.polygon[2], work.name[2])
+    first, gap, code = vector(points, 0), points[0, 3], work.ids[0]
+    found, sign = 0, 1.0 if owner == y else -1.0
+    for r in range(corners):
+        after = r + 1 if r + 1 < corners else 0
+        border = vector_sum(ZERO, 0.5, between(work.polygon[2], after, work.polygon[2], r))
+        start = vector_sum(vector(work.polygon[2], r), 1.0, border)
+        w, beside = vector_sum(centre, -1.0, start), vector_product(half, n)
+        across = vector_dot(border, beside)
+        askew = abs(vector_dot(border, n)) > LEVEL * length_of(border)
+        if askew or abs(across) <= PARALLEL * length_of(border) * length_of(half):
+            continue
+        t, u = vector_dot(w, beside) / across, vector_dot(w, vector_product(border, n)) / across
+        apart = vector_sum(vector_sum(w, u, half), -t, border)
+        if abs(t) > 1.0 or abs(u) > 1.0 or found == 2 or sign * vector_dot(apart, n) > margin:
+            continue
+        put_vector(points, found, vector_sum(vector_sum(start, t, border), 0.5, apart))
+        points[found, 3] = sign * vector_dot(apart, n)
+        ends = min(work.name[2, r], work.name[2, after]), max(work.name[2, r], work.name[2, after])
+        name = PAIR * (ends[0] + 1) + ends[1]
+        work.ids[found] = OF_X * (name if owner == x else of_other) + OF_Y * (of_other if owner == x else name)
+        found += 1
+    if found == 2 and length_of(between(points, 0, points, 1)) > SHORT * length_of(half):
+        return 2
+    put_vector(points, 0, first)
+    points[0, 3], work.ids[0] = gap, code
+    return 1
 
 
 @kernel

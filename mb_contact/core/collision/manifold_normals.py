@@ -49,6 +49,7 @@ LEVEL = 1e-9  #: by which rounding may put one of two shapes that lie on the sam
 UNKNOWN = -1e100  #: below it the engine's distance is none
 STARTS = 16  #: the engine's normal, the line of centres, both ways along the axes of both shapes, their best faces
 DEEP = 0.1  #: overlap of curved shapes from which no engine is believed, in sizes of the smaller one
+COARSE = 1e-5  #: by which an engine's depth of curved shapes may be wrong, in sizes of the smaller one
 STEPS = 50  #: of a climb at most
 LEAD = 0.01  #: by which a climb moves cores apart, in sizes of the smaller shape,
 STILL = 3e-8  #: turn of the normal that ends it,
@@ -156,9 +157,9 @@ def x_is_reference(geoms, geom_p, x, y, fx, fy):
 def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
     """Largest separation of X and Y [m] and its direction, from several starts, until ``distance`` is reached.
 
-    Shapes that are apart have one maximum only.
+    That is where a maximum is nearer to it than the engine is to the truth.  Shapes that are apart have one only.
     """
-    best, chosen = -np.inf, normal
+    best, chosen, enough = -np.inf, normal, distance - max(tol, COARSE * scale_of(geoms, x, y))
     for start in range(STARTS):
         n = normal
         if start == 1:
@@ -179,7 +180,7 @@ def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
         s, n = climb(geoms, geom_R, geom_p, x, y, vector_sum(ZERO, 1.0 / length, n))
         if s > best:
             best, chosen = s, n
-        if best > 0.0 or best >= distance - tol:
+        if best > 0.0 or best >= enough:
             break
     return best, chosen
 

@@ -13,7 +13,7 @@ from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.height_field import field_manifold
 from mb_contact.core.collision.manifold_clip import set_region
 from mb_contact.core.collision.manifold_faces import face_points
-from mb_contact.core.collision.manifold_lines import line_manifold
+from mb_contact.core.collision.manifold_lines import across_face, line_manifold
 from mb_contact.core.collision.manifold_normals import APART, NO_FACE, ascend, reference, unit_or
 from mb_contact.core.collision.manifold_reduce import reduce_points
 from mb_contact.core.collision.mesh_pairs import mesh_manifold
@@ -149,7 +149,10 @@ def pair_manifold(geoms, geom_R, geom_p, x, y, n, distance, margin, tol, work):
         if least <= best + 2.0 * tol:
             return found, (normal if owner == y else opposite(normal))
         # what is nearest lies beside the face: the normal is a matter of edges after all
-    return line_manifold(geoms, geom_R, geom_p, x, y, n, best, margin, work)
+    found, n = line_manifold(geoms, geom_R, geom_p, x, y, n, best, margin, work)
+    if found == 1:
+        found = across_face(geoms, geom_R, geom_p, x, y, n, margin, work)
+    return found, n
 
 
 @kernel

@@ -58,6 +58,7 @@ NORMAL, POINT, ACROSS, EDGE = range(4)  #: rows of Meeting.vector
 ON_A, ON_B, EDGE_A, EDGE_B = 1, 2, 3, 4  #: and of EDGES
 BEND_A, BEND_B = 5, 8  #: rows of the Hessians; over a face BEND_A is that of the other shape [m]
 GAP, HEIGHT, ROUND_A, ROUND_B = range(4)  #: of Meeting.number
+LEVELLED = 1e-2  #: of a shape's size: so far a point may lie above its edge, at the height of the pair's deepest one
 COARSE = 1e-5  #: of a shape's size: so far a point of a curved surface is from where its normal says
 
 
@@ -353,8 +354,11 @@ def _edge(g, geoms, at, point, edge, row, n):
         e = vector_sum(vector(cores.point, cores.edge[i, 1]), -1.0, start)
         size = vector_dot(e, e)
         t = vector_dot(e, vector_sum(y, -1.0, start)) / size
-        lies = t >= 0.0 and t <= 1.0 and distance(vector_sum(start, t, e), y) < near
+        nearest = vector_sum(start, t, e)
+        lies = t >= 0.0 and t <= 1.0 and distance(nearest, y) < LEVELLED * cores.scale[at]
+        lies = lies and distance_beside(nearest, y, axis) < near
         if lies and abs(vector_dot(e, axis)) < 1e-6 * np.sqrt(size):
             put_vector(g.meeting.vector, edge, body_vector(R, k, e))
+            put_vector(g.meeting.vector, point, body_point(R, p, k, nearest))
             return 1
     return -1

@@ -75,8 +75,9 @@ from mb_contact.core.step.need import (
     is_soft,
     part_of,
     put_pair,
+    was_loaded,
 )
-from mb_contact.core.step.pair_motion import end_of_step, first_look, is_far, is_plain, meet, sunken
+from mb_contact.core.step.pair_motion import end_of_step, first_look, is_far, is_plain, is_surpassed, meet, sunken
 from mb_contact.core.tree.spatial import (
     put_vector,
     vector,
@@ -156,10 +157,7 @@ def _is_asked(h, pair, i):
     for k in range(h.need.info[COUNT]):
         if h.need.pair[k] == pair:
             return False
-    for j in range(h.memory.count[0]):
-        if h.memory.pair[j] == pair and h.memory.impulse[j, 0] > 0.0:
-            return False
-    return True
+    return not was_loaded(h, pair)
 
 
 @kernel
@@ -259,6 +257,9 @@ def _looked(h, k):
     """Go on behind an answer; whether pair k is decided on."""
     need = h.need
     pair, verdict = need.pair[k], need.verdict[k]
+    if verdict == ASKED_FIRST and is_surpassed(h, need.first[k]):
+        need.verdict[k] = OUT
+        return True
     n, s = answer(h.geoms, pair, need.poses)
     if verdict == ASKED_FIRST:
         need.verdict[k] = STANDS if is_plain(h, need.first[k], n, s) else OUT

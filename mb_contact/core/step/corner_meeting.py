@@ -1,50 +1,68 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which corners of a convex hull come down in the step on the face that it touches (``feature_meeting.py``).
+"""Which features of two convex shapes end in each other where the step ends (``feature_meeting.py``).
 
-A manifold has four points, those of one face of the hull.  A hull of many faces that rolls on a half-space or on a
-face of another shape brings down corners of the next faces within one step.  Their rows are those of the face where
-the step ends: its normal there, the corner and its foot on the face moved back with each body, and as gap their
-separation along that normal at the start.
+A manifold has four points, those of one face.  Shapes that roll, slide over each other's curves or are thrown about by
+an impact bring down other features within one step, and those that touch end deeper than their straight rows tell.
+Where the step ends contacts of the end that the step did not have come in: their normal, both bodies' points moved
+back with each body, and as gap their separation along that normal at the start.  For contacts that only moved on the
+positions are corrected (``position_correction.py``).
+
+A hull of many faces that rolls on a half-space or on a face of another shape brings down corners of the next faces one
+after the other: from a smaller depth on, with the normal of that face.
 """
+
+import math
 
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.manifold_clip import TOP, into_frame, is_over, set_region
+from mb_contact.core.collision.manifold_normals import climb
 from mb_contact.core.collision.manifolds import PLANE_FACE
-from mb_contact.core.collision.meeting import answer, ask, at_start, separation_along
-from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, place
+from mb_contact.core.collision.meeting import at_start, separation_along
+from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, is_round, place
 from mb_contact.core.jit import kernel
-from mb_contact.core.step.exchange import bend, is_pressed
-from mb_contact.core.step.need import FLAT, MEAN, STRIKES, put_met, verdict_on
+from mb_contact.core.step.need import FLAT, MASKED, MEAN, STRIKES, put_met, verdict_on, was_loaded
 from mb_contact.core.step.pair_motion import find_contacts, taken_back
+from mb_contact.core.step.position_correction import ask_for
 from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
-from mb_contact.types import SHAPE_CONVEX, SHAPE_PLANE
+from mb_contact.types import SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_PLANE
 
 DEEP = 2e-9  #: depth at the end from which a corner that is no contact comes in [m],
-TURNS = 1e-6  #: and from which what turning adds to the way of one that is a contact counts [m]
-HARDLY = 1e-6  #: way at the start's velocity up to which a hull brings down no other corners [m]
-AT_ONE_PLACE = 4e-3  #: distance below which points of a manifold are one, in contact margins (``add_point``)
-ALIKE = 1.0 - 1e-6  #: cosine of normals between which a contact has only turned
+TURNS = 1e-6  #: and from which all else counts [m]
+HARDLY = 1e-6  #: way at the start's velocity up to which nothing turns in [m]
+AT_ONE_PLACE = 4e-3  #: distance below which a contact is at a corner, in contact margins (``add_point``)
+ALIKE = 0.98  #: cosine of normals between which a contact has only turned,
+MOVES_ON = 2.0  #: the way of its place meanwhile, in ways of the two shapes,
+BESIDE = 0.1  #: and in sizes of the smaller one, as along a rim
+ROLLING = 2e-3  #: depth up to which a rim or an ellipsoid rolls on, in its sizes
 #: of the identity of a corner over a face, over a half-space it is that of the manifold; and of points at the end
 CORNER, OF_END = 1 << 40, 1 << 41
 
 
 @kernel
-def may_roll(h, pair):
-    """Whether a pair that moves, and does not strike, has a hull and another shape with a face.
+def may_turn_in(h, pair):
+    """Whether a pair that moves, and does not strike, may end in one another for what turning adds to its way.
 
-    Reads: buffers, geoms, need.  Writes: nothing.
+    Not along a path that does not end with its last velocity, nor one that leads through what collides.
+    Reads: buffers, contacts, geoms, need.  Writes: nothing.
     """
     geoms = h.geoms
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    if max(geoms.kind[x], geoms.kind[y]) > SHAPE_PLANE or h.need.rule[MEAN] != 0.0:
+    if max(geoms.kind[x], geoms.kind[y]) > SHAPE_PLANE or h.need.rule[MEAN] != 0.0 or h.need.info[MASKED] != 0:
         return False
     if relative_way(h.buffers.travel, x, y) <= HARDLY * geoms.unit[0] or verdict_on(h.need, pair) == STRIKES:
         return False
-    return (geoms.kind[x] == SHAPE_CONVEX and _has_face(geoms, y)) or (
-        geoms.kind[y] == SHAPE_CONVEX and _has_face(geoms, x)
-    )
+    return first_contact(h.contacts, pair) >= 0
+
+
+@kernel
+def first_contact(contacts, pair):
+    """The first contact of a pair; -1 where it has none."""
+    for k in range(contacts.count[0]):
+        if contacts.pair[k] == pair:
+            return k
+    return -1
 
 
 @kernel
@@ -53,21 +71,15 @@ def _has_face(geoms, g):
 
 
 @kernel
-def corner_comes_down(h, pair):
-    """Whether corners of a pair's hull end in the face that the pair touches: ``met`` has then what they need.
+def turns_in(h, pair):
+    """Whether contacts of the end come in: ``met`` has then what they need; others are asked to end farther apart.
 
-    That is the deepest one that is no contact, and those that are and turn into the face.
-
+    Of the corners of a hull over the face that it touches that is the deepest one that is no contact.
     Both shapes are where the step ends (``move_pair``).
-    Reads: buffers, contacts, geoms, need, rows, settings, sol.  Writes: need.
+    Reads: buffers, contacts, geoms, kin, memory, need, settings, sol.  Writes: need.
     """
     geoms, contacts = h.geoms, h.contacts
-    k = 0
-    while k < contacts.count[0] and contacts.pair[k] != pair:
-        k += 1
-    if k == contacts.count[0]:
-        return False
-    came = False
+    k, came = first_contact(contacts, pair), False
     for side in range(2):
         g, other = geoms.pairs[pair, side], geoms.pairs[pair, 1 - side]
         if geoms.kind[g] != SHAPE_CONVEX or not _has_face(geoms, other):
@@ -84,22 +96,18 @@ def corner_comes_down(h, pair):
 
 @kernel
 def _overlaps(h, pair, k):
-    """``corner_comes_down`` along the normal with which both shapes overlap at the end, not along that of contact k.
-
-    Two hulls that clash turn other faces and edges to each other within a step than those of its start.
-    """
+    """``turns_in`` along the normal with which both shapes overlap at the end, not along that of contact k."""
     geoms, need, poses = h.geoms, h.need, h.need.poses
     a, b, deep = geoms.pairs[pair, 0], geoms.pairs[pair, 1], TURNS * geoms.unit[0]
-    if max(geoms.kind[a], geoms.kind[b]) == SHAPE_PLANE:
-        return False
-    if separation_along(geoms, poses, a, b, vector(h.contacts.normal, k)) >= -deep or ask(geoms, pair, poses) != 0:
-        return False
-    n, depth = answer(geoms, pair, poses)
+    n = vector(h.contacts.normal, k)
+    depth = separation_along(geoms, poses, a, b, n)
+    if depth < -deep and max(geoms.kind[a], geoms.kind[b]) != SHAPE_PLANE:
+        depth, n = climb(geoms, poses.geom_R, poses.geom_p, a, b, n)
     if depth >= -deep:
         return False
     put_vector(poses.witness, 0, n)
     poses.witness[0, 3] = depth
-    find_contacts(h, pair, 0.0, 1)
+    find_contacts(h, pair, geoms.margin[0], 1)
     came = False
     for i in range(need.found.count[0]):
         came = (need.found.gap[i] < -deep and _comes_in(h, pair, i)) or came
@@ -107,33 +115,74 @@ def _overlaps(h, pair, k):
 
 
 @kernel
+def _size(geoms, pair):
+    """Largest half length of the smaller one of two shapes [m]; a half-space has none."""
+    least = math.inf
+    for side in range(2):
+        g = geoms.pairs[pair, side]
+        if geoms.kind[g] != SHAPE_PLANE:
+            least = min(least, max(geoms.size[g, 0], max(geoms.size[g, 1], geoms.size[g, 2])))
+    return least
+
+
+@kernel
+def _tolerated(h, pair):
+    """Depth up to which positions of a pair are left alone [m]: TURNS, or ROLLING sizes where a curved shape rolls on.
+
+    There push-out velocities keep the balance: they are what the normal velocity lacks that turns within the step.
+    """
+    least = TURNS * h.geoms.unit[0]
+    rolls = _is_curved(h.geoms, h.geoms.pairs[pair, 0]) or _is_curved(h.geoms, h.geoms.pairs[pair, 1])
+    return max(least, ROLLING * _size(h.geoms, pair)) if rolls and was_loaded(h, pair) else least
+
+
+@kernel
+def _is_curved(geoms, g):
+    """Whether a shape is curved, but by no constant radius."""
+    return is_round(geoms, g) or geoms.kind[g] == SHAPE_ELLIPSOID
+
+
+@kernel
 def _comes_in(h, pair, i):
-    """Put contact i of ``found`` at the end of the step to those of the step; whether it is another one than those."""
+    """Put contact i of ``found`` at the end of the step to those of the step, or ask the one that is there for more.
+
+    Returns whether it is put to them.
+    """
     geoms, need, contacts = h.geoms, h.need, h.contacts
     n = vector(need.found.normal, i)
     middle, apart = taken_back(h, i, 1.0)
-    start, near = vector_dot(n, apart), AT_ONE_PLACE * geoms.margin[0]
-    if start < -geoms.margin[0] or need.met.count[0] == need.met.pair.shape[0]:
+    start, nearest, known = vector_dot(n, apart), math.inf, -1
+    if start < -geoms.margin[0]:
         return False
+    near = abs(start) + MOVES_ON * relative_way(h.buffers.travel, geoms.pairs[pair, 0], geoms.pairs[pair, 1])
+    near = max(near, BESIDE * _size(geoms, pair))
     for k in range(contacts.count[0]):
         if contacts.pair[k] == pair and vector_dot(vector(contacts.normal, k), n) >= ALIKE:
+            if contacts.feature[k] == need.found.feature[i]:
+                known = k
+                break
             d = vector_sum(middle, -1.0, vector(contacts.point, k))
-            if vector_dot(d, d) <= (near + abs(start)) ** 2:
-                return is_pressed(h, k) and bend(h, k, need.found.gap[i])
+            if vector_dot(d, d) <= min(near * near, nearest):
+                nearest, known = vector_dot(d, d), k
+    if known >= 0:
+        ask_for(h, known, need.found.gap[i], _tolerated(h, pair))
+        return False
+    if need.met.count[0] == need.met.pair.shape[0]:
+        return False
     put_met(need.met, pair, OF_END + need.met.count[0], start, n, middle)
     return True
 
 
 @kernel
 def _comes_down(h, pair, side, face):
-    """``corner_comes_down`` with the hull on a side of the pair, and a face of the other one."""
+    """``turns_in`` with the hull on a side of the pair, and a face of the other one."""
     geoms, need = h.geoms, h.need
     g, other = geoms.pairs[pair, side], geoms.pairs[pair, 1 - side]
     poses, motion, work = need.poses, need.motion, need.poses.work
     tol = AT_ONE_PLACE * geoms.margin[0]
     n = face_normal(geoms, poses.geom_R, other, face)
     region = set_region(geoms, poses.geom_R, poses.geom_p, other, face, n, work)
-    deepest, chosen, before, changes = -DEEP * geoms.unit[0], -1, 0.0, False
+    deepest, chosen, before = -DEEP * geoms.unit[0], -1, 0.0
     for i in range(geoms.first_vertex[g], geoms.first_vertex[g + 1]):
         corner = place(poses.geom_R, poses.geom_p, g, vector(geoms.vertices, i))
         p = into_frame(work.frame, vector_sum(corner, -1.0, vector(work.frame, 3)))
@@ -141,8 +190,7 @@ def _comes_down(h, pair, side, face):
             continue
         k = _contact_at(h, pair, side, i, tol)
         if k >= 0:
-            turns = p[2] < -TURNS * geoms.unit[0] and is_pressed(h, k)
-            changes = (turns and bend(h, k, p[2])) or changes
+            ask_for(h, k, p[2], TURNS * geoms.unit[0])
             continue
         foot = vector_sum(corner, -p[2], n)
         apart = vector_sum(at_start(motion, side, 1.0, corner), -1.0, at_start(motion, 1 - side, 1.0, foot))
@@ -150,7 +198,7 @@ def _comes_down(h, pair, side, face):
         if p[2] < deepest and start >= -geoms.margin[0]:
             deepest, chosen, before = p[2], i, start
     if chosen < 0 or need.met.count[0] == need.met.pair.shape[0]:
-        return changes
+        return False
     corner = place(poses.geom_R, poses.geom_p, g, vector(geoms.vertices, chosen))
     foot = vector_sum(corner, -deepest, n)
     on_hull, on_face = at_start(motion, side, 1.0, corner), at_start(motion, 1 - side, 1.0, foot)

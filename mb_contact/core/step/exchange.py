@@ -4,9 +4,8 @@
 """The contacts of a step, exchanged for those that the verdicts on its pairs ask for (``by_need.py``)."""
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.collision.mesh_tree import SHALLOW
 from mb_contact.core.constraints.contact import copy_contact, find_contact, normal_velocity
-from mb_contact.core.handle import DT, TIED, UNIT_SPEED
+from mb_contact.core.handle import TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.need import (
@@ -28,7 +27,6 @@ from mb_contact.core.step.need import (
     STRIKES,
     TRIED,
     part_of,
-    put_met,
     verdict_on,
 )
 from mb_contact.core.step.problem import STEP, rows_in_use, solve, start
@@ -97,6 +95,8 @@ def _begin_round(h):
     need.last.count[0] = contacts.count[0]
     for i in range(contacts.count[0]):
         put_vector(need.bias, i, vector(work.row_bias, i))
+        for c in range(3):
+            need.last_impulse[i, c] = h.sol.r[3 * i + c]
 
 
 @on_demand(TRUTH)
@@ -160,53 +160,20 @@ def _append_met(h, pair):
 
 
 @kernel
-def is_pressed(h, k):
-    """Whether contact k has an impulse and was not deep at first.  Reads: contacts, geoms, sol.  Writes: nothing."""
-    return h.sol.r[3 * k] > 0.0 and h.contacts.gap[k] >= -SHALLOW * h.geoms.unit[0]
-
-
-@kernel
-def bend(h, k, end):
-    """Have contact k, which has the gap ``end`` at the end [m], end where its row says; or False.
-
-    What turning adds to the straight way of its row becomes part of its gap.  Who was deep at the start comes out of it
-    by SHALLOW.
-
-    Reads: contacts, geoms, need, rows, settings, sol.  Writes: need.
-    """
-    contacts, met = h.contacts, h.need.met
-    j = find_contact(met, contacts.pair[k], contacts.feature[k], 0)
-    if h.sol.solved[0] == 0 or (j < 0 and met.count[0] == met.gap.shape[0]):
-        return False
-    deep = min(_gap_of_start(h, k) + SHALLOW * h.geoms.unit[0], 0.0)
-    if j < 0:
-        j = put_met(
-            met, contacts.pair[k], contacts.feature[k], 0.0, vector(contacts.normal, k), vector(contacts.point, k)
-        )
-        put_vector(met.spread, j, vector(contacts.spread, k))
-    met.gap[j] = end - h.settings[DT] * (h.sol.u[3 * k] - h.rows.offset[3 * k]) - deep
-    return True
-
-
-@kernel
-def _gap_of_start(h, k):
-    """Gap of contact k when the step began [m]; of one that has come in, zero."""
-    contacts, before = h.contacts, h.need.before
-    if h.need.info[ROUND] == 0:
-        return contacts.gap[k]
-    i = find_contact(before, contacts.pair[k], contacts.feature[k], 0)
-    return before.gap[i] if i >= 0 else 0.0
-
-
-@kernel
 def start_again(h):
-    """Warm impulses of a further round: those of the first solution.  Reads: contacts, need.  Writes: sol."""
-    at = -1
-    for i in range(h.contacts.count[0]):
-        at = find_contact(h.need.before, h.contacts.pair[i], h.contacts.feature[i], at + 1)
-        if at >= 0:
-            for c in range(3):
-                h.sol.r[3 * i + c] = h.need.impulse[at, c]
+    """Warm impulses of a further round: those of the last solution, of who was left out in it those of the first one.
+
+    Reads: contacts, need.  Writes: sol.
+    """
+    need, contacts, at, before = h.need, h.contacts, -1, -1
+    for i in range(contacts.count[0]):
+        at = find_contact(need.last, contacts.pair[i], contacts.feature[i], at + 1)
+        before = find_contact(need.before, contacts.pair[i], contacts.feature[i], before + 1)
+        for c in range(3):
+            if at >= 0:
+                h.sol.r[3 * i + c] = need.last_impulse[at, c]
+            elif before >= 0:
+                h.sol.r[3 * i + c] = need.impulse[before, c]
 
 
 @kernel

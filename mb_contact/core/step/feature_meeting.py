@@ -7,10 +7,10 @@ A mesh is not convex, so that no single direction tells that a pair is apart.  I
 those of features that touch, and of points over planes.  Along the solved motion both shapes are moved to the end of
 the step, and where features overlap there that did not at the start, back to when they touched: their contacts of that
 moment come in, moved back with each body, and the problem is solved again.  A row says where its points go in a
-straight line; what turning adds to that is measured where the step ends, and where features that touched end deeper
-than BENDS, it becomes part of their gap.
+straight line; where features that touched end deeper than BENDS, for what turning adds to that, the positions are
+corrected (``position_correction.py``).
 
-Corners of convex hulls come in likewise (``corner_meeting.py``).
+Features of convex shapes come in likewise (``corner_meeting.py``).
 """
 
 import math
@@ -20,18 +20,20 @@ from mb_contact.core.collision.meeting import place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.step.corner_meeting import corner_comes_down, may_roll
-from mb_contact.core.step.exchange import bend, exchange
-from mb_contact.core.step.need import MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
+from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
+from mb_contact.core.step.exchange import exchange
+from mb_contact.core.step.need import ASKED, CORRECTED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
 from mb_contact.core.step.pair_motion import end_of_step, find_contacts, move_pair, taken_back
+from mb_contact.core.step.position_correction import ask_for, ask_for_nothing, correct_positions, has_asked
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
 CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
-BENDS = 5e-9  #: depth from which features that touched are corrected for what turning adds [m]
+BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
+MOST_CORRECTIONS = 2  #: of positions in a step
 STEPS = 12  #: most steps back to the moment of touching
 
 
@@ -39,35 +41,55 @@ STEPS = 12  #: most steps back to the moment of touching
 def review_features(h):
     """OK where the solved step brings no further features into each other; or as ``exchange``.
 
-    Reads: buffers, contacts, geoms, kin, need, q, rows, settings, sol, tree, v, work.  Writes: contacts, need, work.
+    Reads: art, bil, buffers, compliance, contacts, forest, geoms, hinges, joints, kin, memory, need, q, rows, settings,
+    sleep, sol, solver, system, tree, v, work.
+    Writes: art, bil, compliance, contacts, forest, hinges, need, rows, sol, system, work.
+    """
+    need = h.need
+    ask_for_nothing(h)
+    if _look_at_ends(h, need.info[ROUND] <= MOST_ROUNDS):
+        return exchange(h)
+    while need.info[ASKED] != 0 and need.info[CORRECTED] < MOST_CORRECTIONS:
+        correct_positions(h)
+        _look_at_ends(h, False)
+    return OK
+
+
+@kernel
+def _look_at_ends(h, may_come):
+    """Whether features come in where the step ends; also asks contacts that end deep for more.
+
+    Once positions have been corrected, only pairs that asked for it, and meshes, are looked at.
     """
     need, b, pairs = h.need, h.buffers, h.geoms.pairs
-    changed, may_come = False, need.info[ROUND] <= MOST_ROUNDS
+    changed, ended = False, False
     need.mesh_end[0], need.mesh_end[1] = math.inf, -1.0
-    ended = False
     for i in range(b.found[NEAR]):
         row = b.candidates[i]
         x, y = pairs[row, 0], pairs[row, 1]
         has_triangles = max(h.geoms.kind[x], h.geoms.kind[y]) >= SHAPE_HEIGHT_FIELD
-        asked = has_triangles or (may_come and may_roll(h, row))
+        asked = has_triangles or (need.info[ROUND] <= MOST_ROUNDS and may_turn_in(h, row))
         if not asked or b.resting[x] + b.resting[y] == 2 or is_soft(h.geoms, row):
+            continue
+        if need.info[CORRECTED] > 0 and not (has_triangles or has_asked(h, row)):
             continue
         if not ended:
             end_of_step(h)
             ended = True
         move_pair(h, row)
+        comes = False
         if not has_triangles:
-            comes = corner_comes_down(h, row)
+            comes = turns_in(h, row)
         elif _meets(h, row):
             comes = may_come and _comes_in(h, row)
             if not comes:
                 _note_end(need, row, need.mesh_end[2])
-        else:
-            comes = may_come and need.rule[MEAN] == 0.0 and _bends(h, row)
-        if comes:
+        elif need.rule[MEAN] == 0.0:
+            _look_deeper(h, row)
+        if comes and may_come:
             join(h, row)
             changed = True
-    return exchange(h) if changed else OK
+    return changed
 
 
 @kernel
@@ -138,16 +160,13 @@ def _look(h, pair, t, reach):
 
 
 @kernel
-def _bends(h, pair):
-    """Whether features that touch end in each other: how far from where their rows say is then part of their gaps."""
-    found, bends = h.need.found, False
+def _look_deeper(h, pair):
+    """Have features that touch end in each other no more than at the start."""
+    found, least = h.need.found, BENDS * h.geoms.unit[0]
     for i in range(found.count[0]):
-        if found.gap[i] >= -BENDS * h.geoms.unit[0]:
-            continue
-        k = find_contact(h.contacts, pair, found.feature[i], 0)
+        k = find_contact(h.contacts, pair, found.feature[i], 0) if found.gap[i] < -least else -1
         if k >= 0:
-            bends = bend(h, k, found.gap[i]) or bends
-    return bends
+            ask_for(h, k, found.gap[i], least)
 
 
 @kernel

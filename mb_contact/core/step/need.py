@@ -24,7 +24,7 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED = range(9)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED = range(11)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
@@ -37,6 +37,7 @@ MOST_OF_MESHES = 512  #: of a pair with a mesh
 MOST_ROUNDS = 8  #: of solutions with other contacts in one step
 AT_ONCE = 1e-6  #: part of a step within which meetings are at once
 PUSHED = 3.0  #: ways of the step by which a pair is pushed together on trial
+SURPASSED = 1e-5  #: part of that push by which another direction is plainly less deep
 DEPTH = 0.7  #: part of that push which has to be left of the depth
 FLAT = 1.0 - 1e-10  #: cosine of the angle that the normal may turn by then: it is that of a face
 LEAST_WAY = 1e-6  #: of a pair in a step, for that [m]
@@ -49,7 +50,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 3]
-    info: Annotated[Integers, 9]
+    info: Annotated[Integers, 11]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -67,21 +68,27 @@ class Need(NamedTuple):
     before: Contacts  #: of the step's start
     impulse: Annotated[Reals, "c", 3]  #: their impulses in the first solution
     last: Contacts  #: of the last solution,
+    last_impulse: Annotated[Reals, "c", 3]  #: its impulses,
     bias: Annotated[Reals, "c", 3]  #: and their ``work.row_bias``
     kin: Kinematics  #: bodies where the step ends
     q: Annotated[Reals, "nq"]
     way: Annotated[Reals, "N"]
     V: Annotated[Reals, "n", 6]
+    #: by how much the rows of contacts are to end farther apart [m] (``position_correction.py``)
+    asked: Annotated[Reals, "c"]
+    ahead: Annotated[Reals, "N"]  #: by which positions end ahead of the velocities' way [rad, m],
+    impulses: Annotated[Reals, "R"]  #: and the step's own impulses
 
 
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
-    fill(9, h.need.info, 0)
+    fill(11, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     h.need.mesh_end[0] = math.inf
     fill(h.work.gap_shift.shape[0], h.work.gap_shift, 0.0)
+    fill(h.need.ahead.shape[0], h.need.ahead, 0.0)
 
 
 @kernel
@@ -101,6 +108,15 @@ def verdict_on(need, pair):
         if need.pair[k] == pair:
             return need.verdict[k]
     return STANDS
+
+
+@kernel
+def was_loaded(h, pair):
+    """Whether a contact of the pair pressed in the last step.  Reads: memory.  Writes: nothing."""
+    for j in range(h.memory.count[0]):
+        if h.memory.pair[j] == pair and h.memory.impulse[j, 0] > 0.0:
+            return True
+    return False
 
 
 @kernel
@@ -164,7 +180,8 @@ def make_need(context, poses, contacts, kinematics, motion):
     capacity = context.capacity
     most = MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else MOST_POINTS
     return allocate(
-        Need, c=capacity, n=context.n, N=context.N, nq=len(context.q), rule=context.need_rule, poses=poses,
-        found=contacts(most), met=contacts(capacity), before=contacts(capacity), last=contacts(capacity),
+        Need, R=len(context.solution.r), c=capacity, n=context.n, N=context.N, nq=len(context.q),
+        rule=context.need_rule, poses=poses, found=contacts(most), met=contacts(capacity), before=contacts(capacity),
+        last=contacts(capacity),
         kin=kinematics, motion=motion,
     )  # fmt: skip

@@ -8,10 +8,12 @@ import math
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.geometry import pose_of_shape
+from mb_contact.core.collision.manifold_normals import climb
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import (
     at_start,
     place_pair,
+    separation_along,
     set_motion,
     way_of_centre,
 )
@@ -28,6 +30,7 @@ from mb_contact.core.step.need import (
     SIDEWAYS,
     STRIKES,
     SUNKEN,
+    SURPASSED,
     put_met,
 )
 from mb_contact.core.tree.joints import integrate_joints
@@ -41,9 +44,7 @@ from mb_contact.core.tree.spatial import (
     vector_dot,
     vector_sum,
 )
-from mb_contact.types import (
-    WORLD,
-)
+from mb_contact.types import SHAPE_PLANE, WORLD
 
 
 @kernel
@@ -55,7 +56,7 @@ def end_of_step(h):
     need, dt = h.need, h.settings[DT]
     mean = need.rule[MEAN]
     for i in range(h.v.shape[0]):
-        need.way[i] = dt * (mean * h.v[i] + (1.0 - mean) * h.work.v_next[i]) - h.work.shift[i]
+        need.way[i] = dt * (mean * h.v[i] + (1.0 - mean) * h.work.v_next[i]) + need.ahead[i] - h.work.shift[i]
     copy(h.q.shape[0], h.q, need.q)
     integrate_joints(h.tree, need.way, 1.0, need.q)
     body_poses(h.tree, need.q, need.kin)
@@ -125,6 +126,22 @@ def is_plain(h, i, n, s):
     """Whether the pair of contact i, pushed together, has the normal n and the separation s of one that has to meet."""
     far = PUSHED * _way(h, h.contacts.pair[i])
     return s <= -DEPTH * far and vector_dot(n, vector(h.contacts.normal, i)) >= FLAT
+
+
+@kernel
+def is_surpassed(h, i):
+    """Whether the pair of contact i, pushed together, is plainly less deep along the engine's normal, or one uphill.
+
+    Then ``is_plain`` is false without the best of all.  Reads: buffers, contacts, geoms, need.  Writes: nothing.
+    """
+    poses, pair, n = h.need.poses, h.contacts.pair[i], vector(h.contacts.normal, i)
+    a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
+    if max(h.geoms.kind[a], h.geoms.kind[b]) >= SHAPE_PLANE:
+        return False
+    enough = separation_along(h.geoms, poses, a, b, n) + SURPASSED * PUSHED * _way(h, pair)
+    if separation_along(h.geoms, poses, a, b, vector(poses.witness, 0)) > enough:
+        return True
+    return climb(h.geoms, poses.geom_R, poses.geom_p, a, b, n)[0] > enough
 
 
 @kernel

@@ -177,7 +177,7 @@ def advance(h):
     Where the loops of an aggregate cannot be closed there, the state stays what it was.  Their dependent coordinates
     start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
     add to the acceleration: one Newton step less.
-    Reads: art, gears, gravity, joints, kin, q, settings, sleep, soft, tendons, tree, v, work.
+    Reads: art, gears, gravity, joints, kin, need, q, settings, sleep, soft, tendons, tree, v, work.
     Writes: art, kin, q, tendons, v, work.
     """
     keep_state(h)
@@ -185,8 +185,8 @@ def advance(h):
     shifted = g.dof.shape[0] > 0
     for i in range(h.v.shape[0]):
         h.v[i] = h.work.v_next[i]
-        h.work.dv[i] = dt * h.v[i] - h.work.shift[i]
-        shifted = shifted or h.work.shift[i] != 0.0
+        h.work.dv[i] = dt * h.v[i] + h.need.ahead[i] - h.work.shift[i]
+        shifted = shifted or h.work.shift[i] != 0.0 or h.need.ahead[i] != 0.0
     for e in range(g.dof.shape[0]):
         h.work.dv[g.dof[e]] -= 0.5 * dt * dt * g.bias[e]
     if shifted:
@@ -380,7 +380,7 @@ def conclude(h):
     """From solved impulses to the next state; a status.
 
     Reads: art, bil, closing, closures, contacts, drift, end, frames, friction, gears, geoms, gravity, joints, kin,
-    loop, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
+    loop, need, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
     Writes: art, bil, closing, joints, kin, loop, q, soft, tendons, v, work.
     """
     servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)

@@ -252,6 +252,28 @@ def test_crossed_edges_have_the_exact_common_perpendicular():
     assert m.gap[0] == pytest.approx(1e-7, abs=1e-14)
 
 
+@pytest.mark.nojit
+def test_an_edge_that_lies_almost_in_a_face_has_a_point_at_either_end():
+    """A plate over the edge of a table, rolled about a line across the edge: both ends, whichever is the nearer one."""
+    table, features = Shape("box", (0.5, 0.5, 0.05), np.array([0.0, -0.5, -0.05])), None
+    for roll in (-9e-4, -1e-4, -1e-7, 0.0, 1e-7, 1e-4, 9e-4):
+        R = rotation([1, 0, 0], -0.3) @ rotation([0, 1, 0], roll)
+        n = np.cross([1.0, 0.0, 0.0], R[:, 1])
+        n /= np.linalg.norm(n)
+        p = R @ [0.0, 0.0, 0.02] + 5e-5 * n
+        m = manifold(Shape("box", (0.04, 0.1, 0.02), p, R), table)
+        ends = np.array([n @ (p + R @ [x, 0.0, -0.02]) for x in (-0.04, 0.04)])
+        assert len(m.gap) == 2
+        order = np.argsort(m.point[:, 0])
+        np.testing.assert_allclose(m.gap[order], ends, atol=1e-10)
+        np.testing.assert_allclose(m.normal, [n, n], atol=2e-7)
+        np.testing.assert_allclose(m.point[order][:, 0], [-0.04, 0.04], atol=1e-6)
+        np.testing.assert_allclose(m.point[:, 1:], 0.0, atol=1e-4)
+        if abs(roll) >= 1e-4:  # otherwise the face gives the normal
+            features = m.feature[order] if features is None else features
+            np.testing.assert_array_equal(m.feature[order], features)
+
+
 def test_identities_survive_sliding_and_turning():
     table = Shape("box", (1.0, 1.0, 0.05), np.array([0.0, 0.0, -0.05]))
     for kind in ("box", "standing cylinder", "cylinder", "capsule"):
