@@ -15,7 +15,7 @@ from mb_contact.core.collision.geometry import pose_of_shape
 from mb_contact.core.collision.meeting import answer, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.need import COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
+from mb_contact.core.step.need import CORRECTED, COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
 from mb_contact.core.step.pair_motion import find_contacts
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
@@ -60,7 +60,8 @@ def measure_end(h):
 def _hardly_moves(h, first, last):
     """(Whether a pair's contacts have moved so little that their rows tell the end, the least gap they tell [m])."""
     dt, unit, least = h.settings[DT], h.settings[UNIT_LENGTH], math.inf
-    if h.need.rule[MEAN] != 0.0 or h.sol.solved[0] == 0 or _second_order(h, h.contacts.pair[first]) > ROUNDED * unit:
+    rows_tell = h.need.rule[MEAN] == 0.0 and h.sol.solved[0] != 0 and h.need.info[CORRECTED] == 0
+    if not rows_tell or _second_order(h, h.contacts.pair[first]) > ROUNDED * unit:
         return False, least
     for i in range(first, last):
         change = dt * (h.sol.u[3 * i] - h.rows.offset[3 * i])

@@ -24,6 +24,7 @@ from mb_contact.core.step.need import (
     OUT,
     PASSED,
     ROUND,
+    STANDS,
     STRIKES,
     TRIED,
     part_of,
@@ -161,7 +162,7 @@ def _append_met(h, pair):
 
 @kernel
 def start_again(h):
-    """Warm impulses of a further round: those of the last solution, of who was left out in it those of the first one.
+    """Warm impulses of a further round: those of the last solution, of pairs under review those of the first one.
 
     Reads: contacts, need.  Writes: sol.
     """
@@ -169,8 +170,9 @@ def start_again(h):
     for i in range(contacts.count[0]):
         at = find_contact(need.last, contacts.pair[i], contacts.feature[i], at + 1)
         before = find_contact(need.before, contacts.pair[i], contacts.feature[i], before + 1)
+        verdict = verdict_on(need, contacts.pair[i])
         for c in range(3):
-            if at >= 0:
+            if at >= 0 and (verdict == STANDS or verdict == JOINED):
                 h.sol.r[3 * i + c] = need.last_impulse[at, c]
             elif before >= 0:
                 h.sol.r[3 * i + c] = need.impulse[before, c]

@@ -22,9 +22,15 @@ from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
 from mb_contact.core.step.exchange import exchange
-from mb_contact.core.step.need import ASKED, CORRECTED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
+from mb_contact.core.step.need import ASKED, CORRECTED, MASKED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
 from mb_contact.core.step.pair_motion import end_of_step, find_contacts, move_pair, taken_back
-from mb_contact.core.step.position_correction import ask_for, ask_for_nothing, correct_positions, has_asked
+from mb_contact.core.step.position_correction import (
+    MOST_CORRECTIONS,
+    ask_for,
+    ask_for_nothing,
+    correct_positions,
+    has_asked,
+)
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
@@ -33,7 +39,6 @@ CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found
 BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
-MOST_CORRECTIONS = 2  #: of positions in a step
 STEPS = 12  #: most steps back to the moment of touching
 
 
@@ -77,16 +82,17 @@ def _look_at_ends(h, may_come):
             end_of_step(h)
             ended = True
         move_pair(h, row)
-        comes = False
+        comes, met = False, need.met.count[0]
         if not has_triangles:
-            comes = turns_in(h, row)
+            comes = turns_in(h, row) and may_come
+            need.met.count[0] = need.met.count[0] if may_come else met
         elif _meets(h, row):
             comes = may_come and _comes_in(h, row)
             if not comes:
                 _note_end(need, row, need.mesh_end[2])
-        elif need.rule[MEAN] == 0.0:
+        elif need.rule[MEAN] == 0.0 and need.info[MASKED] == 0:
             _look_deeper(h, row)
-        if comes and may_come:
+        if comes:
             join(h, row)
             changed = True
     return changed

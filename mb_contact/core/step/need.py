@@ -77,7 +77,8 @@ class Need(NamedTuple):
     #: by how much the rows of contacts are to end farther apart [m] (``position_correction.py``)
     asked: Annotated[Reals, "c"]
     ahead: Annotated[Reals, "N"]  #: by which positions end ahead of the velocities' way [rad, m],
-    impulses: Annotated[Reals, "R"]  #: and the step's own impulses
+    kept: Annotated[Reals, 5, "R"]  #: and the rows of the step's own problem and solution,
+    speed: Annotated[Reals, "N"]  #: with its ``work.speed``
 
 
 @kernel

@@ -139,9 +139,11 @@ def is_surpassed(h, i):
     if max(h.geoms.kind[a], h.geoms.kind[b]) >= SHAPE_PLANE:
         return False
     enough = separation_along(h.geoms, poses, a, b, n) + SURPASSED * PUSHED * _way(h, pair)
-    if separation_along(h.geoms, poses, a, b, vector(poses.witness, 0)) > enough:
+    m = vector(poses.witness, 0)
+    if separation_along(h.geoms, poses, a, b, m) > enough and vector_dot(m, n) < FLAT:
         return True
-    return climb(h.geoms, poses.geom_R, poses.geom_p, a, b, n)[0] > enough
+    s, m = climb(h.geoms, poses.geom_R, poses.geom_p, a, b, n)
+    return s > enough and vector_dot(m, n) < FLAT
 
 
 @kernel

@@ -13,17 +13,21 @@ import math
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.mesh_tree import SHALLOW
+from mb_contact.core.constraints.bilateral import LOADS
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import ASKED, CORRECTED, ROUND
 from mb_contact.core.step.problem import STEP, rows_in_use, solve, start
-from mb_contact.core.step.step import settle
+from mb_contact.core.step.sleep import has_sleepers, hold_velocities
+from mb_contact.core.step.step import apply_impulses, settle
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import STILL, put_spatial
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import OK, SOLVER_OVER_BUDGET
 
+MOST_CORRECTIONS = 2  #: of positions in a step
+IMPULSES, VELOCITIES, RAY, PUSHED, OFFSETS = range(5)  #: of Need.kept
 STRAY = 1000.0  #: end that a row tells, in depths found, from which it is not the row of what is there
 
 
@@ -69,43 +73,63 @@ def has_asked(h, pair):
 
 @on_demand(NOTHING)
 def correct_positions(h):
-    """What is to be added to the way of the step [rad, m], into ``need.ahead``.
+    """What is to be added to the way of the step [rad, m], into ``need.ahead``; the solution stays the step's own.
+
+    Where that problem is not solved nothing more is corrected in the step, and ``need.ahead`` stays.
 
     Reads: art, bil, compliance, contacts, forest, hinges, joints, kin, memory, need, q, rows, settings, sleep, sol,
     solver, system, tree, v, work.
     Writes: art, bil, compliance, forest, hinges, need, rows, sol, system, work.
     """
-    need, info, n_rows, dt = h.need, h.work.info, rows_in_use(h), h.settings[DT]
+    need, info, dt = h.need, h.work.info, h.settings[DT]
     stage, steps = info[STAGE], info[ITERATIONS]
     need.info[ASKED] = 0
     need.info[CORRECTED] += 1
-    if stage == SOLVER_OVER_BUDGET or h.sol.solved[0] == 0:
+    if stage == SOLVER_OVER_BUDGET or h.sol.solved[0] == 0 or h.bil.info[LOADS] != 0:
+        need.info[CORRECTED] = MOST_CORRECTIONS
         return
-    copy(n_rows, h.sol.r, need.impulses)
-    _ask(h, -1.0 / dt)
-    found = _solved(h)
+    _keep(h)
+    for k in range(h.contacts.count[0]):
+        if need.asked[k] > 0.0:
+            h.sol.q[3 * k] -= need.asked[k] / dt
+            h.rows.offset[3 * k] -= need.asked[k] / dt
+    start(h)
+    found = solve(h, STEP) == OK and settle(h) == OK and info[STAGE] != SOLVER_OVER_BUDGET
+    copy(h.v.shape[0], h.work.v_next, need.way)
     steps += info[ITERATIONS]
-    copy(h.v.shape[0], h.work.v_next, need.ahead)
-    _ask(h, 1.0 / dt)
-    copy(n_rows, need.impulses, h.sol.r)
-    found = _solved(h) and found
-    info[STAGE], info[ITERATIONS] = max(stage, info[STAGE]), steps + info[ITERATIONS]
+    _restore(h)
+    info[STAGE], info[ITERATIONS] = stage, steps
+    if not found:
+        need.info[CORRECTED] = MOST_CORRECTIONS
+        return
     for i in range(h.v.shape[0]):
-        need.ahead[i] = dt * (need.ahead[i] - h.work.v_next[i]) if found else 0.0
+        need.ahead[i] = dt * (need.way[i] - h.work.v_next[i])
     body_velocities(h.tree, h.kin, need.ahead, need.V)
 
 
 @kernel
-def _ask(h, factor):
-    """Add the factor [1/s] times what is asked for to the offsets of the contacts."""
-    for k in range(h.contacts.count[0]):
-        if h.need.asked[k] > 0.0:
-            h.sol.q[3 * k] += factor * h.need.asked[k]
-            h.rows.offset[3 * k] += factor * h.need.asked[k]
+def _keep(h):
+    """Keep what solving the problem once more changes."""
+    n_rows, kept = rows_in_use(h), h.need.kept
+    copy(n_rows, h.sol.r, kept[IMPULSES])
+    copy(n_rows, h.sol.q, kept[VELOCITIES])
+    copy(n_rows, h.sol.ray, kept[RAY])
+    copy(n_rows, h.sol.pushed, kept[PUSHED])
+    copy(n_rows, h.rows.offset, kept[OFFSETS])
+    copy(h.v.shape[0], h.work.speed, h.need.speed)
 
 
 @kernel
-def _solved(h):
-    """Whether the posed problem is solved, from the impulses ``sol.r``."""
+def _restore(h):
+    """The step's own problem and its solution, to the bit."""
+    n_rows, kept = rows_in_use(h), h.need.kept
+    copy(n_rows, kept[IMPULSES], h.sol.r)
+    copy(n_rows, kept[VELOCITIES], h.sol.q)
+    copy(n_rows, kept[RAY], h.sol.ray)
+    copy(n_rows, kept[PUSHED], h.sol.pushed)
+    copy(n_rows, kept[OFFSETS], h.rows.offset)
+    copy(h.v.shape[0], h.need.speed, h.work.speed)
     start(h)
-    return solve(h, STEP) == OK and settle(h) == OK
+    apply_impulses(h)
+    if has_sleepers(h):
+        hold_velocities(h)
