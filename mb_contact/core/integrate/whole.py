@@ -15,7 +15,6 @@ from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import derive
 from mb_contact.core.step.end_gap import measure_end
-from mb_contact.core.step.need import CORRECTED
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, drop_small_gaps, solve
 from mb_contact.core.step.report import remember, summarise
@@ -139,8 +138,7 @@ def accept(h, lag, kinetic, potential, falling, impacts):
                 recall_energy(h)
             derive(h)
             return GAINED_ENERGY
-        kept = 0.0 if h.need.info[CORRECTED] > 0 else h.settings[GAIN_LEFT] * motion
-        if left > max(bound, kept):
+        if left > max(bound, h.settings[GAIN_LEFT] * motion):
             energy[REMOVED] += remove_gain(h, left)
     energy[TOLD] = told if told > bound else 0.0
     remember(h)
