@@ -61,7 +61,7 @@ def body_system(seed=0, n_f=0, mu=0.5):
     W = J @ np.linalg.inv(M) @ J.T
     P.W[:], P.blocks.D[:], P.q[:] = W, np.diag(W), rng.normal(size=rows)
     spread_scales(P.blocks, len(sizes))
-    own_compliance(P.blocks.start, P.bodies, 0, len(sizes), P.work.own, P.work.f)
+    own_compliance(P.blocks.start, P.bodies, 0, len(sizes), P.work.own, P.work.Y)
     return BodySystem(P, J, M, W)
 
 

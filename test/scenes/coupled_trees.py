@@ -58,7 +58,7 @@ def coupled_trees(seed, trees=24, blocks=90, room=ROOM):
     W = J @ np.linalg.solve(M, J.T)
     P.blocks.D[:rows], P.q[:rows] = np.diag(W), J @ rng.normal(size=n)
     P.immobile[:rows] = rng.random(rows) < 0.1
-    own_compliance(P.blocks.start, P.bodies, 0, blocks, P.work.own, P.work.f)
+    own_compliance(P.blocks.start, P.bodies, 0, blocks, P.work.own, P.work.Y)
     spread_scales(P.blocks, blocks)
     handle = make_system_handle(P)
     scale_normals(handle)

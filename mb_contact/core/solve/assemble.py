@@ -90,7 +90,7 @@ def try_by_nodes(P, forest, tree, kin, art, compliance, rows, bil):
 
 @on_demand(TRUTH)
 def assemble_by_bodies(P, forest, tree, kin, rows, bil, again):
-    """J, M and U^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit.
+    """J, M and U^-* of the islands' trees, and the diagonal of W into D; False where J does not fit.
 
     ``again`` the diagonal of W stays, but for blocks with immobile rows: steps of 300 links with 600 contacts, which
     pose each problem twice, took 26 ms in place of 63 with it and with factors that are kept.
@@ -121,7 +121,7 @@ def assemble_by_bodies(P, forest, tree, kin, rows, bil, again):
             is_known = is_known and P.immobile[i] == 0
         if is_known:
             continue
-        own_compliance(start, bodies, b, b + 1, P.work.own, P.work.f)
+        own_compliance(start, bodies, b, b + 1, P.work.own, P.work.Y)
         for a in range(start[b + 1] - start[b]):
             P.blocks.D[start[b] + a] = P.work.own[b, a, a]
     return True

@@ -13,16 +13,16 @@ import numpy as np
 
 from mb_contact.core.jit import NOTHING, kernel, on_demand, sweep
 from mb_contact.core.solve.system import TILE
-from mb_contact.core.tree.spatial import STILL, dot_at, spatial_sum
+from mb_contact.core.tree.spatial import STILL, dot_at, spatial_at, spatial_sum
 
 
 @kernel
 def factor_masses(bodies, c0, c1):
-    """U^-1 of the trees of the tiles c0 <= c < c1 of an island, M = U U*, of those whose M has changed."""
+    """U^-* of the trees of the tiles c0 <= c < c1 of an island, M = U U*, of those whose M has changed."""
     for c in range(c0, c1):
         t = bodies.tree_of[bodies.tiles[c]]
         if bodies.tiles[c] == bodies.tree[t] and _differs(bodies.M, bodies.factored, bodies.mass_at[t : t + 2]):
-            _invert_root(bodies.M, bodies.U_inv, bodies.mass_at[t], TILE * (bodies.tree[t + 1] - bodies.tree[t]))
+            _invert_root(bodies.M, bodies.root, bodies.mass_at[t], TILE * (bodies.tree[t + 1] - bodies.tree[t]))
 
 
 @sweep
@@ -37,29 +37,29 @@ def _differs(M, before, ends):
 
 @kernel
 def _invert_root(M, X, at, n):
-    """X = U^-1, upper triangular, of M = U U* of n rows, both stored row after row from ``at`` on.
+    """X = U^-*, lower triangular, of M = U U* of n rows, both stored row after row from ``at`` on.
 
-    From tips to base, as forces go.  M^-1 = X* X is never formed: it loses digits that X* (X f) keeps (docs/design.md,
+    From tips to base, as forces go.  M^-1 = X X* is never formed: it loses digits that X (X* f) keeps (docs/design.md,
     "Long chains").  Both steps are sums of multiples of rows, whose neighbours are taken at once.
     """
     for i in range(at, at + n * n):
         X[i] = M[i]
-    for k in range(n - 1, -1, -1):  # U* in the lower part, with the inverse of its diagonal
+    for k in range(n - 1, -1, -1):  # U*, with the inverse of its diagonal
         row = at + k * n
         X[row + k] = 1.0 / np.sqrt(X[row + k])
         for j in range(k):
             X[row + j] *= X[row + k]
         for i in range(k):
             _add_row(X, at + i * n, row, i + 1, -X[row + i])
-    for i in range(n - 1, -1, -1):  # U^-1 in the upper part
+    for i in range(n - 1, -1, -1):  # X U* = 1, row after row
         row = at + i * n
+        for j in range(i):
+            X[row + j] *= -X[row + i]
+        for k in range(i - 1, -1, -1):
+            X[row + k] *= X[at + k * n + k]
+            _add_row(X, row, at + k * n, k, -X[row + k])
         for j in range(i + 1, n):
             X[row + j] = 0.0
-        for k in range(i + 1, n):
-            _add_row(X, row + k, at + k * n + k, n - k, -X[at + k * n + i] * X[row + i])
-    for i in range(n):
-        for j in range(i):
-            X[at + i * n + j] = 0.0
 
 
 @sweep
@@ -127,26 +127,24 @@ def scatter(start, bodies, b0, b1, v, u):
 @sweep
 def weigh(bodies, c0, c1, f, v):
     """v = M^-1 f on the tiles of an island, all tiles of its trees."""
-    X = bodies.U_inv
+    X = bodies.root
     for c in range(c0, c1):
         t = bodies.tree_of[bodies.tiles[c]]
         if bodies.tiles[c] != bodies.tree[t]:
             continue
         base, at = TILE * bodies.tree[t], bodies.mass_at[t]
         n = TILE * bodies.tree[t + 1] - base
-        for k in range(n):
-            x = 0.0
-            for j in range(k - k % TILE, n, TILE):
-                i = base + j
-                x += dot_at(X, at + k * n + j, (f[i], f[i + 1], f[i + 2], f[i + 3], f[i + 4], f[i + 5]))
-            v[base + k] = x
-        for j in range(n - TILE, -1, -TILE):
+        for j in range(0, n, TILE):
             x = STILL
-            for k in range(j + TILE):
-                r = at + k * n + j
-                x = spatial_sum(x, v[base + k], (X[r], X[r + 1], X[r + 2], X[r + 3], X[r + 4], X[r + 5]))
+            for k in range(j, n):
+                x = spatial_sum(x, f[base + k], spatial_at(X, at + k * n + j))
             i = base + j
             v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4], v[i + 5] = x
+        for k in range(n - 1, -1, -1):
+            x = 0.0
+            for j in range(0, k + 1, TILE):
+                x += dot_at(X, at + k * n + j, spatial_at(v, base + j))
+            v[base + k] = x
 
 
 @on_demand(NOTHING)

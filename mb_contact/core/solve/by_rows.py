@@ -10,45 +10,70 @@ from mb_contact.core.solve.laws import friction_group
 
 @kernel
 def apply_rows(W, source, first, last, x, y):
-    """y = W x of the rows first <= row < last."""
+    """y = W x of the rows first <= row < last, by two sums that do not wait for each other."""
+    even = last - (last - first) % 2
     for i in range(first, last):
-        t = 0.0
+        s = t = 0.0
         a = source[i]
-        for j in range(first, last):
-            t += W[a, source[j]] * x[j]
-        y[i] = t
+        for j in range(first, even, 2):
+            s += W[a, source[j]] * x[j]
+            t += W[a, source[j + 1]] * x[j + 1]
+        for j in range(even, last):
+            s += W[a, source[j]] * x[j]
+        y[i] = s + t
 
 
 @kernel
 def factor_rows(blocks, W, source, b0, b1, G, factors):
-    """LU factors of 1 + G W of the blocks of an island, each row over its largest entry; False where it is singular."""
-    start = blocks.start
-    first = start[b0]
-    n = start[b1] - first
-    A = factors.A
+    """LU factors of 1 + G W of the blocks of an island, each row over its largest entry; False where it is singular.
+
+    Only among the rows whose G is not zero: the others keep dr = c, and what they ask of these stands behind the
+    factors.  A step of 300 links with 799 factorisations of up to 186 rows, of which some 27 remain, took 102 ms
+    without that and 50 ms with it.
+    """
+    start, rows, A = blocks.start, factors.rows, factors.A
+    first, last, m, n = start[b0], start[b1], 0, 0
+    for row in range(first, last):
+        if G[row, 0] != 0.0 or G[row, 1] != 0.0 or G[row, 2] != 0.0:
+            rows[m] = row
+            m += 1
+    for row in range(first, last):
+        if n < m and rows[n] == row:
+            n += 1
+        else:
+            rows[m + row - first - n] = row
+    factors.giving[0] = m
+    i = 0
     for b in range(b0, b1):
-        for row in range(start[b], start[b + 1]):
-            g0 = G[row, 0]
-            g1 = G[row, 1]
-            g2 = G[row, 2]
-            i = row - first
+        h = source[start[b]]
+        while i < m and rows[i] < start[b + 1]:
+            row = rows[i]
             at, size = friction_group(blocks, b, row)
-            h = source[start[b]]
             k = source[at]
             l = source[at + 1] if size == 2 else k
-            for j in range(n):
-                A[i, j] = 0.0
-            if g0 != 0.0 or g1 != 0.0 or g2 != 0.0:
-                for j in range(n):
-                    s = source[first + j]
-                    A[i, j] = g0 * W[h, s] + g1 * W[k, s] + g2 * W[l, s]
+            for j in range(last - first):
+                s = source[rows[j]]
+                A[i, j] = G[row, 0] * W[h, s] + G[row, 1] * W[k, s] + G[row, 2] * W[l, s]
             A[i, i] += 1.0
-    return balance_and_factor(A, n, factors.scale, factors.pivot)
+            i += 1
+    return balance_and_factor(A, m, factors.scale, factors.pivot)
 
 
 @kernel
 def substitute_rows(factors, first, last, c, x):
     """x = (1 + G W)^-1 c."""
-    for i in range(first, last):
-        x[i] = c[i] * factors.scale[i - first]
-    lu_solve(factors.A, last - first, factors.pivot, x[first:last])
+    rows, m = factors.rows, factors.giving[0]
+    for i in range(m):
+        x[first + i] = c[rows[i]]
+    for j in range(m, last - first):
+        t = c[rows[j]]
+        if t != 0.0:
+            for i in range(m):
+                x[first + i] -= factors.A[i, j] * t
+    for i in range(m):
+        x[first + i] *= factors.scale[i]
+    lu_solve(factors.A, m, factors.pivot, x[first:last])
+    for i in range(m - 1, -1, -1):  # from the last on: none goes where another still stands
+        x[rows[i]] = x[first + i]
+    for j in range(m, last - first):
+        x[rows[j]] = c[rows[j]]

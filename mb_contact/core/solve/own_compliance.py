@@ -3,41 +3,40 @@
 
 """What the rows of a block have by themselves: W_bb by bodies, and compliances C of soft materials beside W.
 
-W_bb, which scales come from, is Y* Y with Y = U^-1 J_b*, without the rest of W.  Beside W, C is diagonal, so that a
-Newton step (1 + G (W + C)) dr = c is that of W alone with other c and G, whichever form W has:
+W_bb, which scales come from, is Y* Y with Y = U^-1 J_b*, without the rest of W; rows of U^-* add up to a tile of Y
+after the other.  Beside W, C is diagonal, so that a Newton step (1 + G (W + C)) dr = c is that of W alone with other c
+and G, whichever form W has:
 
     (1 + G' W) dr = c',    G' = (1 + G C)^-1 G,    c' = (1 + G C)^-1 c,
 
 block by block, where 1 + G C is triangular but for the two rows of each friction group.
 """
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
 from mb_contact.core.solve.laws import friction_group
 from mb_contact.core.solve.system import ROWS, TILE
-from mb_contact.core.tree.spatial import dot_at, spatial
+from mb_contact.core.tree.spatial import STILL, put_spatial, spatial, spatial_at, spatial_dot, spatial_sum
 
 
 @kernel
 def own_compliance(start, bodies, b0, b1, own, y):
-    """W_bb of the blocks b0 <= b < b1 into ``own``; y holds a row of Y meanwhile."""
+    """W_bb of the blocks b0 <= b < b1 into ``own``; y holds a tile of the rows of Y meanwhile."""
     for b in range(b0, b1):
         size = start[b + 1] - start[b]
         for a in range(size):
-            for k in range(size):
-                own[b, a, k] = 0.0
+            fill(size, own[b, a], 0.0)
         while size > 0 and not _moves(bodies, b, size - 1):  # the last rows, across the plane of a chain
             size -= 1
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            t = bodies.tree_of[bodies.tile[e]]
-            for k in range(_rows_of_tree(bodies, b, e)):
+            for m in range(_tiles_of_tree(bodies, b, e)):
+                _tile_of_root(bodies, b, e, m, size, y)
                 for a in range(size):
-                    y[a] = 0.0
-                for f in range(e, bodies.entry[b + 1]):
-                    if bodies.tree_of[bodies.tile[f]] == t:
-                        _add_share(bodies, size, t, k, f, y)
-                for a in range(size):
-                    for c in range(size):
-                        own[b, a, c] += y[a] * y[c]
+                    for c in range(a + 1):
+                        own[b, a, c] += spatial_dot(spatial(y, a), spatial(y, c))
+        for a in range(size):
+            for c in range(a):
+                own[b, c, a] = own[b, a, c]
 
 
 @sweep
@@ -51,8 +50,8 @@ def _moves(bodies, b, a):
 
 
 @sweep
-def _rows_of_tree(bodies, b, e):
-    """Rows of Y that are not zero in the tree of entry e; 0 where an entry of the block before it has that tree."""
+def _tiles_of_tree(bodies, b, e):
+    """Tiles of Y that are not zero in the tree of entry e; 0 where an entry of the block before it has that tree."""
     t = bodies.tree_of[bodies.tile[e]]
     last = bodies.tile[e]
     for f in range(bodies.entry[b], bodies.entry[b + 1]):
@@ -60,17 +59,30 @@ def _rows_of_tree(bodies, b, e):
             if f < e:
                 return 0
             last = max(last, bodies.tile[f])
-    return TILE * (last + 1 - bodies.tree[t])
+    return last + 1 - bodies.tree[t]
 
 
 @sweep
-def _add_share(bodies, size, t, k, f, y):
-    """What entry f of J adds to row k of Y."""
-    column = TILE * (bodies.tile[f] - bodies.tree[t])
-    if k < column + TILE:
-        at = bodies.mass_at[t] + k * TILE * (bodies.tree[t + 1] - bodies.tree[t]) + column
-        for a in range(size):
-            y[a] += dot_at(bodies.U_inv, at, spatial(bodies.J, bodies.at[f] + a))
+def _tile_of_root(bodies, b, e, m, size, y):
+    """y = tile m of the rows of Y in the tree of entry e, the first one of block b there."""
+    t = bodies.tree_of[bodies.tile[e]]
+    for a in range(size):
+        put_spatial(y, a, STILL)
+    for f in range(e, bodies.entry[b + 1]):
+        if bodies.tree_of[bodies.tile[f]] == t and bodies.tile[f] - bodies.tree[t] >= m:
+            at, n = _root_at(bodies, t, f, m)
+            for a in range(size):
+                row = spatial(y, a)
+                for j in range(TILE):
+                    row = spatial_sum(row, bodies.J[bodies.at[f] + a, j], spatial_at(bodies.root, at + j * n))
+                put_spatial(y, a, row)
+
+
+@sweep
+def _root_at(bodies, t, f, m):
+    """Where tile m of the rows of U^-* of entry f's tile starts, and how far its rows are apart."""
+    n = TILE * (bodies.tree[t + 1] - bodies.tree[t])
+    return bodies.mass_at[t] + TILE * ((bodies.tile[f] - bodies.tree[t]) * n + m), n
 
 
 @on_demand(REAL)
@@ -81,15 +93,15 @@ def own_terms(bodies, b, a):
         return total
     for e in range(bodies.entry[b], bodies.entry[b + 1]):
         t = bodies.tree_of[bodies.tile[e]]
-        n = TILE * (bodies.tree[t + 1] - bodies.tree[t])
-        for k in range(_rows_of_tree(bodies, b, e)):
-            x = 0.0
-            for f in range(e, bodies.entry[b + 1]):
-                if bodies.tree_of[bodies.tile[f]] == t:
-                    at = bodies.mass_at[t] + k * n + TILE * (bodies.tile[f] - bodies.tree[t])
-                    for j in range(TILE):
-                        x += abs(bodies.U_inv[at + j] * J[bodies.at[f] + a, j])
-            total += x * x
+        for m in range(_tiles_of_tree(bodies, b, e)):
+            for k in range(TILE):
+                x = 0.0
+                for f in range(e, bodies.entry[b + 1]):
+                    if bodies.tree_of[bodies.tile[f]] == t and bodies.tile[f] - bodies.tree[t] >= m:
+                        at, n = _root_at(bodies, t, f, m)
+                        for j in range(TILE):
+                            x += abs(bodies.root[at + j * n + k] * J[bodies.at[f] + a, j])
+                total += x * x
     return total
 
 

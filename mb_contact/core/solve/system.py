@@ -61,10 +61,10 @@ class Bodies(NamedTuple):
     tree: Annotated[Integers, "T + 1"]  #: first tile of a tree
     tree_of: Annotated[Integers, "C"]
     place: Annotated[Integers, "N"]  #: of each velocity among the tiles' 6 C
-    mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and U_inv
+    mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and root
     M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole tiles with ones
-    factored: Annotated[Reals, "masses"]  #: M of U_inv: a step poses its problem again and again in one pose
-    U_inv: Annotated[Reals, "masses"]  #: upper triangular, M = U U*
+    factored: Annotated[Reals, "masses"]  #: M of root: a step poses its problem again and again in one pose
+    root: Annotated[Reals, "masses"]  #: U^-*, lower triangular, M = U U*
     tiles: Annotated[Integers, "2 * C"]  #: the islands' tiles, one island after the other, and those of a part
     first_tile: Annotated[Integers, "B + 1"]
 
@@ -75,6 +75,8 @@ class Factors(NamedTuple):
     A: Annotated[Reals, "dense", "dense"]
     scale: Annotated[Reals, "dense"]
     pivot: Annotated[Integers, "dense"]
+    rows: Annotated[Integers, "dense"]  #: an island's rows, first those with a gain G: only they are factored
+    giving: Annotated[Integers, 1]  #: how many these are
     order: Annotated[Integers, "C"]  #: tiles in the order of elimination
     rank: Annotated[Integers, "C"]
     degree: Annotated[Integers, "C"]
@@ -139,6 +141,7 @@ class Vectors(NamedTuple):
     f: Annotated[Reals, "6 * C"]  #: impulses on the tiles
     v: Annotated[Reals, "6 * C"]  #: velocities of the tiles
     own: Annotated[Reals, "B", LARGEST_BLOCK, LARGEST_BLOCK]  #: W_bb of the blocks
+    Y: Annotated[Reals, LARGEST_BLOCK, TILE]  #: a tile of U^-1 J* of the rows of a block
 
 
 class System(NamedTuple):

@@ -141,6 +141,12 @@ def spatial_dot(a, b):
 
 
 @sweep
+def spatial_at(X, at):
+    """Spatial vector ``X[at:at + 6]`` of an array."""
+    return X[at], X[at + 1], X[at + 2], X[at + 3], X[at + 4], X[at + 5]
+
+
+@sweep
 def dot_at(X, at, y):
     """``X[at:at + 6] . y`` of an array and a spatial vector."""
     return X[at] * y[0] + X[at + 1] * y[1] + X[at + 2] * y[2] + X[at + 3] * y[3] + X[at + 4] * y[4] + X[at + 5] * y[5]

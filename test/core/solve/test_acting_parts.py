@@ -163,7 +163,7 @@ def test_by_bodies_a_contact_that_locks_itself_is_a_part(own, asked):
     P.q[:rows:3], P.q[:2] = 5.0, asked
     P.blocks.D[:rows] = 1.0
     P.blocks.D[:3] = np.diag(W)
-    own_compliance(P.blocks.start, P.bodies, 0, count, P.work.own, P.work.f)
+    own_compliance(P.blocks.start, P.bodies, 0, count, P.work.own, P.work.Y)
     spread_scales(P.blocks, count)
     handle = make_system_handle(P)
     scale_normals(handle)
@@ -205,7 +205,7 @@ def long_chain(count, acting, trees=(20,), dense=60, room=1):
         P.bodies.M[at : at + size**2] = own.ravel()
     P.bodies.tiles[:tiles], P.bodies.first_tile[1] = np.arange(tiles), tiles
     factor_masses(P.bodies, 0, tiles)
-    own_compliance(P.blocks.start, P.bodies, 0, count, P.work.own, P.work.f)
+    own_compliance(P.blocks.start, P.bodies, 0, count, P.work.own, P.work.Y)
     W = J @ np.linalg.solve(M, J.T)
     P.blocks.D[:rows] = np.diag(W)
     spread_scales(P.blocks, count)

@@ -21,7 +21,7 @@ from scenes.body_systems import body_system
 def test_own_compliances_are_the_blocks_of_w(seed):
     P, _, _, W = body_system(seed)
     own = np.full_like(P.work.own, np.nan)
-    own_compliance(P.blocks.start, P.bodies, 0, 5, own, P.work.f)
+    own_compliance(P.blocks.start, P.bodies, 0, 5, own, P.work.Y)
     for b in range(5):
         i, size = P.blocks.start[b], P.blocks.start[b + 1] - P.blocks.start[b]
         np.testing.assert_allclose(own[b, :size, :size], W[i : i + size, i : i + size], atol=1e-12)

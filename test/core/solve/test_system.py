@@ -17,7 +17,7 @@ def test_trees_stand_one_after_the_other():
     P = make_system(rows=9, blocks=4, entries=7, dense=5, trees=np.array([1, 3, 2]), place=np.arange(36))
     assert P.bodies.tree.tolist() == [0, 1, 4, 6] and P.bodies.tree_of.tolist() == [0, 1, 1, 1, 2, 2]
     assert np.diff(P.bodies.mass_at).tolist() == [6**2, 18**2, 12**2]
-    assert len(P.bodies.M) == len(P.bodies.U_inv) == P.bodies.mass_at[-1]
+    assert len(P.bodies.M) == len(P.bodies.root) == P.bodies.mass_at[-1]
 
 
 def test_every_part_has_the_size_of_what_it_holds():

@@ -68,7 +68,7 @@ def tower():
     pose(sim)
     P, context = sim.context.system, sim.context
     assert P.form[0] == BY_BODIES
-    P.bodies.U_inv[:] *= 1.0 + 1e-7
+    P.bodies.root[:] *= 1.0 + 1e-7
     P.bodies.M[:] /= (1.0 + 1e-7) ** 2
     return context, lambda: max(context.solution.residuals[:2])
 
