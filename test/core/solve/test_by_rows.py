@@ -36,6 +36,21 @@ def test_newton_steps(seed):
     np.testing.assert_allclose((np.eye(len(W)) + dense @ W) @ dr, c, atol=1e-10)
 
 
+@pytest.mark.parametrize("idle", [[0], [-1], [0, 1, 2], [1, 4, 5, -2], slice(None), []])
+def test_rows_without_a_gain_are_not_factored(idle):
+    """They keep dr = c, which the others still feel."""
+    P, _, _, W = body_system(1)
+    rng = np.random.default_rng(7)
+    G, dense = random_gain(P, rng)
+    G[idle] = dense[idle] = 0.0
+    c, dr = rng.normal(size=len(W)), np.full(len(W), np.nan)
+    assert factor_rows(P.blocks, P.W, P.source, 0, 5, G, P.factors)
+    assert P.factors.giving[0] == np.count_nonzero(G.any(axis=1))
+    substitute_rows(P.factors, 0, len(W), c, dr)
+    np.testing.assert_array_equal(dr[idle], c[idle])
+    np.testing.assert_allclose((np.eye(len(W)) + dense @ W) @ dr, c, atol=1e-10)
+
+
 def test_a_singular_matrix_is_named():
     """The same row twice, with gains that cancel what it says: 1 + G W has two equal rows."""
     P, _, _, W = body_system(0)
