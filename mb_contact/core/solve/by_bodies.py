@@ -140,11 +140,21 @@ def weigh(bodies, c0, c1, f, v):
                 x = spatial_sum(x, f[base + k], spatial_at(X, at + k * n + j))
             i = base + j
             v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4], v[i + 5] = x
-        for k in range(n - 1, -1, -1):
-            x = 0.0
-            for j in range(0, k + 1, TILE):
-                x += dot_at(X, at + k * n + j, spatial_at(v, base + j))
-            v[base + k] = x
+        for i in range(n - TILE, -1, -TILE):
+            x = STILL
+            for j in range(0, i + TILE, TILE):
+                x = spatial_sum(x, 1.0, _rows_times(X, at + i * n + j, n, spatial_at(v, base + j)))
+            k = base + i
+            v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5] = x
+
+
+@sweep
+def _rows_times(X, at, n, y):
+    """Six rows of X, n apart, times y."""
+    return (
+        dot_at(X, at, y), dot_at(X, at + n, y), dot_at(X, at + 2 * n, y),
+        dot_at(X, at + 3 * n, y), dot_at(X, at + 4 * n, y), dot_at(X, at + 5 * n, y),
+    )  # fmt: skip
 
 
 @on_demand(NOTHING)
