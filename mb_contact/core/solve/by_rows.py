@@ -32,16 +32,15 @@ def factor_rows(blocks, W, source, b0, b1, G, factors):
     without that and 50 ms with it.
     """
     start, rows, A = blocks.start, factors.rows, factors.A
-    first, last, m, n = start[b0], start[b1], 0, 0
+    first, last = start[b0], start[b1]
+    m, end = 0, last - first
     for row in range(first, last):
         if G[row, 0] != 0.0 or G[row, 1] != 0.0 or G[row, 2] != 0.0:
             rows[m] = row
             m += 1
-    for row in range(first, last):
-        if n < m and rows[n] == row:
-            n += 1
         else:
-            rows[m + row - first - n] = row
+            end -= 1
+            rows[end] = row
     factors.giving[0] = m
     i = 0
     for b in range(b0, b1):

@@ -30,7 +30,7 @@ def own_compliance(start, bodies, b0, b1, own, y):
             size -= 1
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
             for m in range(_tiles_of_tree(bodies, b, e)):
-                _tile_of_root(bodies, b, e, m, size, y)
+                _tile_of_y(bodies, b, e, m, size, y)
                 for a in range(size):
                     for c in range(a + 1):
                         own[b, a, c] += spatial_dot(spatial(y, a), spatial(y, c))
@@ -63,7 +63,7 @@ def _tiles_of_tree(bodies, b, e):
 
 
 @sweep
-def _tile_of_root(bodies, b, e, m, size, y):
+def _tile_of_y(bodies, b, e, m, size, y):
     """y = tile m of the rows of Y in the tree of entry e, the first one of block b there."""
     t = bodies.tree_of[bodies.tile[e]]
     for a in range(size):

@@ -149,7 +149,7 @@ def spatial_at(X, at):
 @sweep
 def dot_at(X, at, y):
     """``X[at:at + 6] . y`` of an array and a spatial vector."""
-    return X[at] * y[0] + X[at + 1] * y[1] + X[at + 2] * y[2] + X[at + 3] * y[3] + X[at + 4] * y[4] + X[at + 5] * y[5]
+    return spatial_dot(spatial_at(X, at), y)
 
 
 @sweep

@@ -36,19 +36,25 @@ def test_newton_steps(seed):
     np.testing.assert_allclose((np.eye(len(W)) + dense @ W) @ dr, c, atol=1e-10)
 
 
-@pytest.mark.parametrize("idle", [[0], [-1], [0, 1, 2], [1, 4, 5, -2], slice(None), []])
-def test_rows_without_a_gain_are_not_factored(idle):
-    """They keep dr = c, which the others still feel."""
+@pytest.mark.parametrize("b0, b1", [(0, 5), (1, 4), (2, 5)])
+@pytest.mark.parametrize("idle", [[0], [-1], [4, 5, 6], [1, 4, 5, -2], slice(None), []])
+def test_rows_without_a_gain_are_not_factored(idle, b0, b1):
+    """They keep dr = c, which the others of their island still feel; the caller numbers W in an order of its own."""
     P, _, _, W = body_system(1)
     rng = np.random.default_rng(7)
     G, dense = random_gain(P, rng)
     G[idle] = dense[idle] = 0.0
+    source = rng.permutation(len(W))
+    P.W[np.ix_(source, source)] = W
+    own = slice(P.blocks.start[b0], P.blocks.start[b1])
     c, dr = rng.normal(size=len(W)), np.full(len(W), np.nan)
-    assert factor_rows(P.blocks, P.W, P.source, 0, 5, G, P.factors)
-    assert P.factors.giving[0] == np.count_nonzero(G.any(axis=1))
-    substitute_rows(P.factors, 0, len(W), c, dr)
-    np.testing.assert_array_equal(dr[idle], c[idle])
-    np.testing.assert_allclose((np.eye(len(W)) + dense @ W) @ dr, c, atol=1e-10)
+    assert factor_rows(P.blocks, P.W, source, b0, b1, G, P.factors)
+    assert P.factors.giving[0] == np.count_nonzero(G[own].any(axis=1))
+    substitute_rows(P.factors, own.start, own.stop, c, dr)
+    still = ~G[own].any(axis=1)
+    np.testing.assert_array_equal(dr[own][still], c[own][still])
+    np.testing.assert_allclose((np.eye(len(dr[own])) + dense[own, own] @ W[own, own]) @ dr[own], c[own], atol=1e-10)
+    assert np.isnan(np.delete(dr, own)).all()
 
 
 def test_a_singular_matrix_is_named():
