@@ -32,15 +32,16 @@ def factor_rows(blocks, W, source, b0, b1, G, factors):
     without that and 50 ms with it.
     """
     start, rows, A = blocks.start, factors.rows, factors.A
-    first, last = start[b0], start[b1]
-    m, end = 0, last - first
+    first, last, m, n = start[b0], start[b1], 0, 0
     for row in range(first, last):
         if G[row, 0] != 0.0 or G[row, 1] != 0.0 or G[row, 2] != 0.0:
             rows[m] = row
             m += 1
+    for row in range(first, last):
+        if n < m and rows[n] == row:
+            n += 1
         else:
-            end -= 1
-            rows[end] = row
+            rows[m + row - first - n] = row
     factors.giving[0] = m
     i = 0
     for b in range(b0, b1):
