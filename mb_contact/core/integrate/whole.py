@@ -16,7 +16,8 @@ from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import derive
 from mb_contact.core.step.end_gap import measure_end
 from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.step.problem import STEP, assemble_problem, drop_small_gaps, solve
+from mb_contact.core.step.problem import STEP, assemble_problem, solve
+from mb_contact.core.step.push_out import drop_small_gaps
 from mb_contact.core.step.report import remember, summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, wake_touched
 from mb_contact.core.step.softness import recall_energy

@@ -13,7 +13,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, PARTNERS
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, PUSH_RATE, TIED, TOLERANCE, TWICE, UNIT_LENGTH
+from mb_contact.core.handle import BUDGET, ONLY_ROWS, TIED, TOLERANCE, TWICE
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.assemble import (
     assemble_by_bodies,
@@ -43,9 +43,10 @@ from mb_contact.core.solve.newton import (
 )
 from mb_contact.core.solve.newton_step import copy_rows, keeps
 from mb_contact.core.solve.own_compliance import add_own
-from mb_contact.core.solve.search import first_share, is_large, search
+from mb_contact.core.solve.search import first_share, search
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
 from mb_contact.core.step.need import ROUND
+from mb_contact.core.step.push_out import drop_gaps, drop_push_out, drop_small_gaps
 from mb_contact.core.step.sleep import has_sleepers, is_nearly_at_rest, sleeps
 from mb_contact.core.workspace import CONTACT, ITERATIONS, STAGE, UNILATERAL
 from mb_contact.types import (
@@ -57,7 +58,6 @@ from mb_contact.types import (
     SOLVER_OVER_BUDGET,
     SOLVER_WARM,
     SYSTEM_TOO_SMALL,
-    TOUCHING_JAMMED,
 )
 
 STEP, AGAIN, IMPACT, ANEW = range(4)  #: what a problem is solved for; of the last two nothing is dropped
@@ -280,7 +280,7 @@ def _solve_apart(h, P, island, plain, goal, budget):
         total, goal = total + steps, anew(goal)
         if status == OVER_BUDGET and first:
             first, left = False, budget - part
-            if _drop_small_gaps(h, P, island):
+            if drop_gaps(h, P, island):
                 way, left = SOLVER_LEVELLED, max(left, part)
             part = left
             if part > 0:
@@ -288,7 +288,7 @@ def _solve_apart(h, P, island, plain, goal, budget):
         if status != NO_MOTION:
             break
         _keep_ray(h, P, island)
-        if not _drop_push_out(h, P, island, np.inf):
+        if not drop_push_out(h, P, island, np.inf):
             break
         way, first, part, goal = SOLVER_NO_PUSH_OUT, False, budget, without_rays(goal)
         P.r[first_row:last_row] = 0.0
@@ -312,71 +312,6 @@ def _pose_otherwise(h, P):
     free_immobile(P)
     copy_rows(0, P.count[ROWS], P.work.kept, P.r)
     return True
-
-
-@on_demand(TRUTH)
-def drop_all_push_out(h):
-    """Take the push-out velocities out of the posed problem; False where there are none.
-
-    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
-    """
-    found = False
-    for i in range(h.system.count[ISLANDS]):
-        if _drop_push_out(h, h.system, i, np.inf):
-            found = True
-    return found
-
-
-@kernel
-def drop_small_gaps(h):
-    """Behind ``assemble_problem`` of a step: the large islands without gaps and penetrations that are not known.
-
-    Contacts that all stick contradict each other where such gaps differ: without them steps of 100 boxes take 0.6
-    of the time.  A second call changes nothing.
-
-    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
-    """
-    P = h.system
-    for i in range(P.count[ISLANDS] if P.form[0] != BY_NODES else 0):
-        if is_large(P, i):
-            _drop_small_gaps(h, P, i)
-
-
-@kernel
-def _jammed_gap(h):
-    """TOUCHING_JAMMED in the unit of length [m]."""
-    return TOUCHING_JAMMED * h.settings[UNIT_LENGTH]
-
-
-@kernel
-def _drop_small_gaps(h, P, island):
-    """Take gaps and penetrations of at most ``TOUCHING_JAMMED`` for none; False where no push-out was dropped."""
-    return _drop_push_out(h, P, island, h.settings[PUSH_RATE] * _jammed_gap(h) / h.settings[DT])
-
-
-@kernel
-def _drop_push_out(h, P, island, most):
-    """Take push-out velocities up to ``most`` out of the problem of an island; False where there are none.
-
-    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
-    It is so for all contacts that touch only if gaps below TOUCHING_JAMMED are none here.
-    """
-    found = False
-    least = _jammed_gap(h) / h.settings[DT]
-    for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
-        row = P.source[i]
-        if P.immobile[i] != 0 or h.rows.carried[row] != 0.0 or h.rows.compliance[row] != 0.0:
-            continue
-        offset = h.rows.offset[row]
-        normal = row < 3 * h.contacts.count[0] and row % 3 == 0
-        if row < h.bil.info[FIRST] and (-most <= offset < 0.0 or (normal and 0.0 < offset < least)):
-            found = found or offset < 0.0
-            P.q[i] -= offset
-            h.sol.q[row] -= offset
-            h.sol.pushed[row] = offset
-            P.work.before[i] -= offset
-            h.rows.offset[row] = 0.0
-    return found
 
 
 @on_demand(NOTHING)

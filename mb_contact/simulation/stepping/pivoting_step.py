@@ -35,6 +35,7 @@ from mb_contact.core.step.by_pivots import (
     pose,
     take,
 )
+from mb_contact.core.step.push_out import drop_all_push_out
 from mb_contact.core.workspace import STAGE
 from mb_contact.simulation.stepping.contact_step import ContactStep
 from mb_contact.solvers.active_set import active_set_qp
@@ -78,7 +79,7 @@ class PivotingStep(ContactStep):
         info = self.context.work.info
         pose(handle, self._pivoting, warm)
         status = self._solve(handle, self._pivoting)
-        if status == OK and info[STAGE] == UNSOLVED and _problem.drop_all_push_out(handle):
+        if status == OK and info[STAGE] == UNSOLVED and drop_all_push_out(handle):
             pose(handle, self._pivoting, False)
             status = self._solve(handle, self._pivoting)
             info[STAGE] = max(info[STAGE], NO_PUSH_OUT)

@@ -63,66 +63,6 @@ def test_a_small_budget_ends_a_step_with_an_honest_certificate():
     assert np.isfinite(sim.q).all()
 
 
-STOOL = """<robot name="stool"><link name="seat"><inertial><origin xyz="0 0 0.3"/><mass value="2"/>
-<inertia ixx="0.1" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial>{feet}</link></robot>"""
-FOOT = '<collision><origin xyz="{} {} {}"/><geometry><sphere radius="0.05"/></geometry></collision>'
-ARM = """<link name="arm"><inertial><origin xyz="0 0 0.1"/><mass value="1"/>
-<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="arm" type="continuous">
-<parent link="seat"/><child link="arm"/><origin xyz="0 0 0.5"/><axis xyz="1 0 0"/></joint></robot>"""
-FEET = ((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2), (0.1, 0.25))
-
-
-def stool(folder, deepest):
-    """On five feet that have sunk unequally, so that no rigid motion pushes each of them out at its own velocity."""
-    depths = deepest * np.array([1.0, 0.2, 0.7, 0.4, 0.9])
-    path = folder / "stool.urdf"
-    feet = "".join(FOOT.format(*place, 0.05 - depth) for place, depth in zip(FEET, depths))
-    path.write_text(STOOL.format(feet=feet))
-    return mb.Simulator(Scene(models=(SceneModel(str(path), base="free"),), ground=Ground()))
-
-
-def test_push_out_of_nanometres_is_left_out_where_the_solver_comes_to_no_end(tmp_path):
-    """Then the stool stands still; with push-out it moves, and push-out of micrometres is never left out."""
-    for budget, names, still in ((4, {"levelled"}, True), (400, {"newton"}, False)):
-        sim = stool(tmp_path, 8e-10)
-        sim.newton_budget = budget
-        certificates = [sim.step().certificate for _ in range(3)]
-        assert {c.solver for c in certificates} == names
-        assert max(c.residual for c in certificates) <= 1e-10 and {c.ray for c in certificates} == {0.0}
-        assert (np.abs(sim.v).max() <= 1e-12) == still and np.abs(sim.v).max() <= 0.2 * 8e-10 / sim.time_step
-    sim = stool(tmp_path, 1e-6)
-    sim.newton_budget = 4
-    assert sim.step().certificate.solver == "over_budget"
-
-
-def test_a_large_island_that_is_posed_by_nodes_first_is_level_behind_that(tmp_path):
-    """A machine on 80 feet, sunk by up to 0.8 nm: six steps by nodes, six by bodies on the level problem alone."""
-    rng = np.random.default_rng(0)
-    feet = "".join(FOOT.format(*rng.uniform(-0.5, 0.5, 2), 0.05 - 8e-10 * rng.random()) for _ in range(80))
-    (tmp_path / "stool.urdf").write_text(STOOL.format(feet=feet).replace("</robot>", ARM))
-    sim = mb.Simulator(Scene(models=(SceneModel(str(tmp_path / "stool.urdf"), base="free"),), ground=Ground()))
-    v = np.zeros(len(sim.v))
-    v[[0, 1, 2, 3, 4, 6]] = 1.0, 0.5, 2.0, 0.5, 0.5, 2.0
-    sim.set_state(sim.q, v)
-    sim.newton_budget = 6
-    certificate = sim.step().certificate
-    assert certificate.contacts == 80 and certificate.solver == "over_budget" and certificate.iterations == 12
-
-
-@pytest.mark.parametrize("apart, name", [(6e-9, "levelled"), (4e-8, "newton")])
-def test_large_islands_know_no_gaps_of_ten_nanometres(apart, name):
-    """Of twenty boxes a little too high or too low none moves, or gaps close and a fifth of penetrations opens."""
-    sim = mb.Simulator(tower([1.0] * 20))
-    heights = apart * np.resize((-1.0, 0.0, -0.5), 20)
-    for i in range(20):
-        sim.set_object(f"box_{i}", pose=([0.0, 0.0, 0.2 * (i + 0.5) + heights[i]], [0.0, 0.0, 0.0, 1.0]))
-    certificate = sim.step().certificate
-    assert certificate.contacts == 80 and certificate.solver == name and certificate.residual <= 1e-10
-    gaps = np.diff(heights, prepend=0.0)
-    speeds = np.cumsum(np.where(gaps > 0.0, -gaps, -0.2 * gaps)) / sim.time_step
-    assert sim.v[5::6] == pytest.approx(0.0 if name == "levelled" else speeds, abs=1e-9)
-
-
 TURNTABLE = """<robot name="turntable"><link name="post"/><link name="plate"><inertial><origin xyz="0.05 0 0"/>
 <mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
 <collision><geometry><box size="0.2 0.2 0.02"/></geometry></collision></link><joint name="turn" type="continuous">
