@@ -92,7 +92,10 @@ def _jammed_gap(h):
 
 @kernel
 def drop_gaps(h, P, island):
-    """Take gaps and penetrations of at most ``TOUCHING_JAMMED`` for none; False where no push-out was dropped."""
+    """Take gaps and penetrations of at most ``TOUCHING_JAMMED`` for none; False where no push-out was dropped.
+
+    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
+    """
     return drop_push_out(h, P, island, h.settings[PUSH_RATE] * _jammed_gap(h) / h.settings[DT])
 
 
@@ -102,6 +105,8 @@ def drop_push_out(h, P, island, most):
 
     A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
     It is so for all contacts that touch only if gaps below TOUCHING_JAMMED are none here.
+
+    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
     """
     found = False
     least = _jammed_gap(h) / h.settings[DT]
