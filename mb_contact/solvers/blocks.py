@@ -114,9 +114,10 @@ def solve_blocks(
     status = 1 if (found == 1).any() else int(found.max(initial=0))
     r, u = np.zeros(rows), np.zeros(rows)
     r[source], u[source] = P.r[:rows], P.u[:rows]
-    if not np.isfinite(u).all():
-        status = 1  # infinite velocities fulfil any complementarity
-    return BlockSolution(r, u, STATUS[status], int(steps), float(report[:, 2].max(initial=0.0)))
+    residual = float(report[:, 2].max(initial=0.0))
+    if not (np.isfinite(u).all() and np.isfinite(W).all()):
+        status, residual = 1, np.nan  # infinite velocities fulfil any complementarity
+    return BlockSolution(r, u, STATUS[status], int(steps), residual)
 
 
 def pose_blocks(W, q, kind, size, mu, n_f):

@@ -10,17 +10,14 @@ from mb_contact.core.solve.laws import friction_group
 
 @kernel
 def apply_rows(W, source, first, last, x, y):
-    """y = W x of the rows first <= row < last, by two sums that do not wait for each other."""
-    even = last - (last - first) % 2
+    """y = W x of the rows first <= row < last, by the columns of what is not zero: mostly a part of the impulses."""
     for i in range(first, last):
-        s = t = 0.0
-        a = source[i]
-        for j in range(first, even, 2):
-            s += W[a, source[j]] * x[j]
-            t += W[a, source[j + 1]] * x[j + 1]
-        for j in range(even, last):
-            s += W[a, source[j]] * x[j]
-        y[i] = s + t
+        y[i] = 0.0
+    for j in range(first, last):
+        if x[j] != 0.0:
+            a, s = source[j], x[j]
+            for i in range(first, last):
+                y[i] += W[a, source[i]] * s
 
 
 @kernel

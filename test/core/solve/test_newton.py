@@ -412,11 +412,15 @@ def test_velocities_that_are_not_finite_are_never_called_solved(bad, n_f):
 
 @pytest.mark.parametrize("n_f", [CONE, 8])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_matrix_that_is_not_finite_is_never_called_solved(bad, n_f):
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_matrix_that_is_not_finite_is_never_called_solved(bad, n_f, leaves):
+    """Neither where the impulse that it is multiplied with is zero."""
     problem = random_problem(1, 2, 0, 6, n_f)
-    W = problem.W.copy()
+    W, q = problem.W.copy(), problem.q.copy()
     W[0, 1] = W[1, 0] = bad
-    outcome = solve(problem._replace(W=W))
+    if leaves:
+        q[0] = 100.0
+    outcome = solve(problem._replace(W=W, q=q))
     assert outcome.status == "limit" and not outcome.residual <= 1.0
 
 
