@@ -9,15 +9,26 @@ from mb_contact.core.solve.laws import friction_group
 
 
 @kernel
-def apply_rows(W, source, first, last, x, y):
-    """y = W x of the rows first <= row < last, by the columns of what is not zero: mostly a part of the impulses."""
-    for i in range(first, last):
-        y[i] = 0.0
+def apply_rows(W, source, first, last, x, y, acting):
+    """y = W x of the rows first <= row < last, by two sums over those whose x is not zero, which go into ``acting``.
+
+    Most impulses of a long chain are zero: without these its steps of 285 rows take 0.9 of the time.
+    """
+    n = 0
     for j in range(first, last):
         if x[j] != 0.0:
-            a, s = source[j], x[j]
-            for i in range(first, last):
-                y[i] += W[a, source[i]] * s
+            acting[n] = j
+            n += 1
+    even = n - n % 2
+    for i in range(first, last):
+        s = t = 0.0
+        a = source[i]
+        for k in range(0, even, 2):
+            s += W[a, source[acting[k]]] * x[acting[k]]
+            t += W[a, source[acting[k + 1]]] * x[acting[k + 1]]
+        for k in range(even, n):
+            s += W[a, source[acting[k]]] * x[acting[k]]
+        y[i] = s + t
 
 
 @kernel

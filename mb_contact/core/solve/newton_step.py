@@ -48,7 +48,7 @@ def apply_operator(P, b0, b1, c0, c1, x, y):
 def apply_rigid(P, b0, b1, c0, c1, x, y):
     """y = W x of an island."""
     if P.form[0] == BY_ROWS:
-        apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
+        apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y, P.factors.acting)
     elif P.form[0] == BY_NODES:
         apply_nodes(P, b0, b1, x, y)
     else:

@@ -77,6 +77,7 @@ class Factors(NamedTuple):
     pivot: Annotated[Integers, "dense"]
     rows: Annotated[Integers, "dense"]  #: an island's rows, first those with a gain G: only they are factored
     giving: Annotated[Integers, 1]  #: how many these are
+    acting: Annotated[Integers, "dense"]  #: rows whose impulse is not zero
     order: Annotated[Integers, "C"]  #: tiles in the order of elimination
     rank: Annotated[Integers, "C"]
     degree: Annotated[Integers, "C"]
@@ -137,7 +138,8 @@ class Vectors(NamedTuple):
     best: Annotated[Reals, "R"]
     kept: Annotated[Reals, "R"]  #: the best of all starts; BY_NODES the first start
     zero: Annotated[Reals, "R"]
-    strained: Annotated[Reals, "R"]  #: impulses of a step that is solved again from zero
+    strained: Annotated[Reals, "R"]  #: impulses of a step that is solved again from zero,
+    dropped: Annotated[Reals, "R"]  #: and what was dropped of its push-out velocities [m/s, rad/s]
     f: Annotated[Reals, "6 * C"]  #: impulses on the tiles
     v: Annotated[Reals, "6 * C"]  #: velocities of the tiles
     own: Annotated[Reals, "B", LARGEST_BLOCK, LARGEST_BLOCK]  #: W_bb of the blocks

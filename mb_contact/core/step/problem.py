@@ -60,7 +60,7 @@ from mb_contact.types import (
     SYSTEM_TOO_SMALL,
 )
 
-STEP, AGAIN, IMPACT, ANEW = range(4)  #: what a problem is solved for; of the last two nothing is dropped
+STEP, AGAIN, IMPACT, ANEW = range(4)  #: what a problem is solved for
 NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed otherwise
 REST = 1e-3  # part of the tolerance that an island at rest is solved to, in so many Newton steps:
 REST_BUDGET = 40
@@ -221,7 +221,7 @@ def solve(h, purpose):
             status, steps, way = _solve_at_rest(P, i, goal)
             total += steps
         if status != SOLVED:
-            status, steps, way = _solve_apart(h, P, i, purpose >= IMPACT, goal, budget)
+            status, steps, way = _solve_apart(h, P, i, purpose, goal, budget)
             total += steps
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
@@ -266,15 +266,15 @@ def _solve_at_rest(P, island, goal):
 
 
 @kernel
-def _solve_apart(h, P, island, plain, goal, budget):
+def _solve_apart(h, P, island, purpose, goal, budget):
     """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
 
-    Where a small island has spent half of the budget its search begins again, without small gaps and penetrations.
-    Where a ray shows itself push-out is dropped.  A ``plain`` search has all of the budget at once.
+    Where a small island has spent half of the budget its search begins again, without small gaps and penetrations; from
+    zero where it has spent all.  Where a ray shows itself push-out is dropped.  In an impact nothing is.
     """
     first_row, last_row = P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]
-    part = budget if plain else first_share(P, island, budget)
-    way, total, first = SOLVER_NONE, 0, not plain
+    part = budget if purpose >= IMPACT else first_share(P, island, budget)
+    way, total, first = SOLVER_NONE, 0, purpose != IMPACT
     while True:
         status, steps, _ = search(P, island, goal, part)
         total, goal = total + steps, anew(goal)

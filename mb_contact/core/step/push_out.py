@@ -30,33 +30,26 @@ def drop_all_push_out(h):
     return found
 
 
-@on_demand(TRUTH)
-def level(h):
-    """The islands of a posed problem without gaps and penetrations that are not known; False where some were so before.
+@on_demand(NOTHING)
+def keep_push_out(h):
+    """Remember which push-out velocities are dropped, for ``restore_push_out``.
 
-    By nodes nothing is dropped.  ``unlevel`` takes it back.
-
-    Reads: bil, contacts, rows, settings, sol, system.  Writes: rows, sol, system.
+    Reads: sol, system.  Writes: system.
     """
-    P = h.system
-    for i in range(P.count[ROWS]):
-        if P.form[0] == BY_NODES or h.sol.pushed[P.source[i]] != 0.0:
-            return False
-    for i in range(P.count[ISLANDS]):
-        drop_gaps(h, P, i)
-    return True
+    for i in range(h.system.count[ROWS]):
+        h.system.work.dropped[i] = h.sol.pushed[h.system.source[i]]
 
 
 @on_demand(NOTHING)
-def unlevel(h, levelled):
-    """The push-out velocities that ``level`` has dropped into the posed problem again.
+def restore_push_out(h):
+    """The push-out velocities that were dropped since ``keep_push_out`` into the posed problem again.
 
     Reads: rows, sol, system.  Writes: rows, sol, system.
     """
-    P = h.system
-    for i in range(P.count[ROWS] if levelled else 0):
-        _shift(h, i, h.sol.pushed[P.source[i]])
-        h.sol.pushed[P.source[i]] = 0.0
+    for i in range(h.system.count[ROWS]):
+        row, dropped = h.system.source[i], h.system.work.dropped[i]
+        _shift(h, i, h.sol.pushed[row] - dropped)
+        h.sol.pushed[row] = dropped
 
 
 @kernel

@@ -56,7 +56,7 @@ from mb_contact.core.step.foundations import lay_foundations
 from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.pads import pull
 from mb_contact.core.step.problem import AGAIN, ANEW, publish_impulses, rows_in_use, solve
-from mb_contact.core.step.push_out import level, unlevel
+from mb_contact.core.step.push_out import keep_push_out, restore_push_out
 from mb_contact.core.step.report import report
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
 from mb_contact.core.step.softness import keep_stretch
@@ -253,8 +253,8 @@ def solve_corrected(h):
 def solve_from_zero(h):
     """The problem solved from zero, where impulses are so large that their rounding fails the certificate; a status.
 
-    Walls may press a body by any force and fulfil the laws, and warm impulses would carry it on.  Where the search
-    comes to no end it leaves small penetrations out.  The impulses before stay where these are no better.
+    Walls may press a body by any force and fulfil the laws, and warm impulses would carry it on.  An island whose
+    search comes to no end is solved without small penetrations.  The impulses before stay where these are no better.
 
     Reads: art, bil, compliance, contacts, forest, kin, memory, need, rows, settings, sleep, sol, solver, system, tree,
     work.
@@ -262,21 +262,17 @@ def solve_from_zero(h):
     """
     P, info, worst = h.system, h.work.info, _worst(h)
     stage, steps = info[STAGE], info[ITERATIONS]
+    keep_push_out(h)
     copy_rows(0, P.count[ROWS], P.r, P.work.strained)
     fill(P.count[ROWS], P.r, 0.0)
     status = solve(h, ANEW)
-    levelled = status == OK and info[STAGE] == SOLVER_OVER_BUDGET and level(h)
-    if levelled:
-        steps += info[ITERATIONS]
-        fill(P.count[ROWS], P.r, 0.0)
-        status = solve(h, ANEW)
     if status == OK:
         status = apply_impulses(h)
     info[ITERATIONS] += steps
     if status == NOT_FINITE or (status == OK and not _worst(h) < worst):
         copy_rows(0, P.count[ROWS], P.work.strained, P.r)
         publish_impulses(h)
-        unlevel(h, levelled)
+        restore_push_out(h)
         info[STAGE] = stage
         status = apply_impulses(h)
     return status

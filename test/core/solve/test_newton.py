@@ -16,7 +16,7 @@ import scipy.sparse
 import mb_contact as mb
 from mb_contact.core.solve import newton, newton_step
 from mb_contact.core.solve.system import make_system, make_system_handle
-from mb_contact.solvers.blocks import CONTACT, solve_blocks
+from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
 from oracles.coulomb import CONE, cone_residual
 from paths import DATA
 from scenes.contact_problems import Problem, all_good, good, judged, random_problem, solve, written_out
@@ -408,6 +408,20 @@ def test_velocities_that_are_not_finite_are_never_called_solved(bad, n_f):
     q[0] = bad
     outcome = solve(problem._replace(q=q))
     assert outcome.status == "limit" and not outcome.residual <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_matrix_need_not_be_symmetric(seed):
+    """Normals of contacts that slide in given directions: N (N - mu Q)* in the place of N N*."""
+    rng, count = np.random.default_rng(seed), 3
+    J = rng.normal(size=(3 * count, 12))
+    slip = np.kron(np.eye(count), np.ones((3, 1)))
+    slip[np.arange(3 * count) % 3 > 0] *= 0.3 * rng.uniform(-1.0, 1.0, (2 * count, 1))
+    A, q = J[::3] @ J.T @ slip, rng.normal(size=count)
+    found = solve_blocks(A, q, [UNILATERAL] * count, [1] * count, np.zeros(count))
+    assert found.status == "solved"
+    np.testing.assert_allclose(found.u, A @ found.r + q, atol=1e-13)
+    np.testing.assert_allclose(np.minimum(found.r, found.u), 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_f", [CONE, 8])
