@@ -24,7 +24,7 @@ from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_f
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import FLAT, MASKED, MEAN, STRIKES, put_met, verdict_on, was_loaded
 from mb_contact.core.step.pair_motion import find_contacts, taken_back
-from mb_contact.core.step.position_correction import ask_for
+from mb_contact.core.step.position_correction import ask_for, deepest_before
 from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_PLANE
 
@@ -35,6 +35,7 @@ AT_ONE_PLACE = 4e-3  #: distance below which a contact is at a corner, in contac
 ALIKE = 0.98  #: cosine of normals between which a contact has only turned,
 MOVES_ON = 2.0  #: the way of its place meanwhile, in ways of the two shapes,
 BESIDE = 0.1  #: and in sizes of the smaller one, as along a rim
+BENDS = 4.0  #: further depth up to which a contact may be that at hand, in what turning bends its way
 ROLLING = 2e-3  #: depth up to which a rim or an ellipsoid rolls on, in its sizes
 #: of the identity of a corner over a face, over a half-space it is that of the manifold; and of points at the end
 CORNER, OF_END = 1 << 40, 1 << 41
@@ -137,6 +138,16 @@ def _tolerated(h, pair):
 
 
 @kernel
+def _bend(h, pair):
+    """By how much turning bends the ways of points of a pair in the step, (omega dt)^2 / 2 of both sizes [m]."""
+    total, turn = 0.0, h.need.motion.turn
+    for side in range(2):
+        size = vector(h.geoms.size, h.geoms.pairs[pair, side])
+        total += 0.5 * vector_dot(vector(turn, side), vector(turn, side)) * math.sqrt(vector_dot(size, size))
+    return total
+
+
+@kernel
 def _is_curved(geoms, g):
     """Whether a shape is curved, but by no constant radius."""
     return is_round(geoms, g) or geoms.kind[g] == SHAPE_ELLIPSOID
@@ -164,7 +175,7 @@ def _comes_in(h, pair, i):
             d = vector_sum(middle, -1.0, vector(contacts.point, k))
             if vector_dot(d, d) <= min(near * near, nearest):
                 nearest, known = vector_dot(d, d), k
-    if known >= 0:
+    if known >= 0 and min(deepest_before(h, pair), 0.0) - need.found.gap[i] <= BENDS * _bend(h, pair):
         ask_for(h, known, need.found.gap[i], _tolerated(h, pair))
         return False
     if need.met.count[0] == need.met.pair.shape[0]:

@@ -32,6 +32,16 @@ STRAY = 1000.0  #: end that a row tells, in depths found, from which it is not t
 
 
 @kernel
+def deepest_before(h, pair):
+    """Least gap of a pair's contacts where the step starts [m].  Reads: contacts, need.  Writes: nothing."""
+    before, deep = h.need.before if h.need.info[ROUND] > 0 else h.contacts, math.inf
+    for j in range(before.count[0]):
+        if before.pair[j] == pair:
+            deep = min(deep, before.gap[j])
+    return deep
+
+
+@kernel
 def ask_for(h, k, end, least):
     """Have contact k, which has the gap ``end`` where the step ends, end no deeper than its pair was at the start [m].
 
@@ -40,11 +50,7 @@ def ask_for(h, k, end, least):
 
     Reads: contacts, geoms, kin, need, settings, sol.  Writes: need.
     """
-    before, deep = h.need.before if h.need.info[ROUND] > 0 else h.contacts, math.inf
-    for j in range(before.count[0]):
-        if before.pair[j] == h.contacts.pair[k]:
-            deep = min(deep, before.gap[j])
-    more = min(deep + SHALLOW * h.geoms.unit[0], 0.0) - end
+    more = min(deepest_before(h, h.contacts.pair[k]) + SHALLOW * h.geoms.unit[0], 0.0) - end
     told = h.settings[DT] * h.sol.u[3 * k] + normal_velocity(h.geoms, h.contacts, h.kin.p, h.need.V, k)
     if more > least and told <= STRAY * more:
         h.need.asked[k] = max(h.need.asked[k], more + told)
