@@ -35,7 +35,7 @@ AT_ONE_PLACE = 4e-3  #: distance below which a contact is at a corner, in contac
 ALIKE = 0.98  #: cosine of normals between which a contact has only turned,
 MOVES_ON = 2.0  #: the way of its place meanwhile, in ways of the two shapes,
 BESIDE = 0.1  #: and in sizes of the smaller one, as along a rim
-BENDS = 4.0  #: further depth up to which a contact may be that at hand, in what turning bends its way
+BENDS = 4.0  #: and the depth added to its pair's up to which it is still that contact, in what turning bends its way
 ROLLING = 2e-3  #: depth up to which a rim or an ellipsoid rolls on, in its sizes
 #: of the identity of a corner over a face, over a half-space it is that of the manifold; and of points at the end
 CORNER, OF_END = 1 << 40, 1 << 41
@@ -161,21 +161,20 @@ def _comes_in(h, pair, i):
     """
     geoms, need, contacts = h.geoms, h.need, h.contacts
     n = vector(need.found.normal, i)
-    middle, apart = taken_back(h, i, 1.0)
-    start, nearest, known = vector_dot(n, apart), math.inf, -1
+    middle, way = taken_back(h, i, 1.0)
+    start, nearest, known = vector_dot(n, way), math.inf, -1
     if start < -geoms.margin[0]:
         return False
+    beside = BESIDE * _size(geoms, pair)
     near = abs(start) + MOVES_ON * relative_way(h.buffers.travel, geoms.pairs[pair, 0], geoms.pairs[pair, 1])
-    near = max(near, BESIDE * _size(geoms, pair))
     for k in range(contacts.count[0]):
         if contacts.pair[k] == pair and vector_dot(vector(contacts.normal, k), n) >= ALIKE:
-            if contacts.feature[k] == need.found.feature[i]:
-                known = k
-                break
             d = vector_sum(middle, -1.0, vector(contacts.point, k))
-            if vector_dot(d, d) <= min(near * near, nearest):
-                nearest, known = vector_dot(d, d), k
-    if known >= 0 and min(deepest_before(h, pair), 0.0) - need.found.gap[i] <= BENDS * _bend(h, pair):
+            apart = math.sqrt(vector_dot(d, d))
+            if apart < nearest and (apart <= max(near, beside) or contacts.feature[k] == need.found.feature[i]):
+                nearest, known = apart, k
+    further = min(deepest_before(h, pair), 0.0) - need.found.gap[i]
+    if known >= 0 and (nearest <= beside or further <= BENDS * _bend(h, pair)):
         ask_for(h, known, need.found.gap[i], _tolerated(h, pair))
         return False
     if need.met.count[0] == need.met.pair.shape[0]:
