@@ -73,6 +73,20 @@ def test_mugs_hang_on_their_hooks():
     assert np.abs(sim.v).max() > 0.5  # they still swing
 
 
+def test_a_mug_that_starts_deep_in_its_hook_says_so_and_comes_out():
+    """The shipped ones start beside their hooks and end in them by no more than 10 nm."""
+    sim = mb.Simulator(CONFIG / "mugs_on_hooks.yaml")
+    assert min(sim.step().certificate.end_gap for _ in range(50)) > -1e-8
+    sim = mb.Simulator(CONFIG / "mugs_on_hooks.yaml")
+    sim.set_object("right_mug", ((0.18596, 0.0, 0.16505), (0.0, np.sin(-0.1354), 0.0, np.cos(-0.1354))))
+    ends = []
+    for _ in range(20):
+        certificate = sim.step().certificate
+        ends.append(certificate.end_gap)
+        assert certificate.deepest_pair == ("right_hook, right_mug" if ends[-1] < -1e-6 else "")
+    assert -1.8e-3 < ends[0] < -1.6e-3 and np.all(np.diff(ends[:15]) > 0.0) and ends[-1] > -1e-8
+
+
 def test_wheels_with_teeth_keep_their_ratio():
     """The meshes are those of their function; wheels turn as their teeth say, but for the play between them."""
     for teeth in (18, 27):

@@ -29,6 +29,7 @@ from mb_contact.core.step.position_correction import (
     ask_for,
     ask_for_nothing,
     correct_positions,
+    deepest_before,
     has_asked,
 )
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
@@ -111,9 +112,10 @@ def _meets(h, pair):
                 _note_end(need, pair, h.contacts.gap[i])
         need.found.count[0] = 0
         return False
+    reach = 2.0 * far - min(deepest_before(h, pair), 0.0)
     looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
     for k in range(1, looks + 1):
-        worst = _look(h, pair, k / looks, 2.0 * far)
+        worst = _look(h, pair, k / looks, reach)
         if k == looks:
             for i in range(need.found.count[0]):
                 known = find_contact(h.contacts, pair, need.found.feature[i], 0) >= 0
@@ -124,7 +126,7 @@ def _meets(h, pair):
             if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
                 motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
             else:
-                _go_back(h, pair, k / looks, worst, 2.0 * far)
+                _go_back(h, pair, k / looks, worst, reach)
             return True
     return False
 
