@@ -34,6 +34,7 @@ class Machines:
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._others = []
         self.add()
+        ray.shutdown()  # a test before may have started one of its own
         ray.init(address=self._cluster.address, log_to_driver=False)
 
     def add(self):
