@@ -173,9 +173,9 @@ def _comes_in(h, pair, i):
             apart = math.sqrt(vector_dot(d, d))
             if apart < nearest and (apart <= max(near, beside) or contacts.feature[k] == need.found.feature[i]):
                 nearest, known = apart, k
-    further = min(deepest_before(h, pair), 0.0) - need.found.gap[i]
-    if known >= 0 and (nearest <= beside or further <= BENDS * _bend(h, pair)):
-        ask_for(h, known, need.found.gap[i], _tolerated(h, pair))
+    further, tolerated = min(deepest_before(h, pair), 0.0) - need.found.gap[i], _tolerated(h, pair)
+    if known >= 0 and (nearest <= beside or further <= max(BENDS * _bend(h, pair), tolerated)):
+        ask_for(h, known, need.found.gap[i], tolerated)
         return False
     if need.met.count[0] == need.met.pair.shape[0]:
         return False

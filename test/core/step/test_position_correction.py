@@ -95,6 +95,21 @@ def test_a_place_that_turns_in_beside_a_contact_of_the_same_name_comes_in(
     assert certificate.end_gap > -certificate.penetration - 1e-4 and certificate.residual <= 1e-10
 
 
+def test_a_coin_that_wobbles_moves_on_to_other_places_of_its_rim():
+    """At 3 degrees and more, of 1 ms each: no place comes in, which would stop the coin as a spoke does a wheel."""
+    tilt, radius, half = 0.1, 0.05, 0.005
+    height = radius * np.sin(tilt) + half * np.cos(tilt)
+    coin = Primitive("coin", "cylinder", (radius, 2.0 * half), Pose((0.0, 0.0, height), (tilt, 0.0, 0.0)), "free", 0.5,
+                     material="m")  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(coin,), ground=Ground(0.0, "m"), materials={"m": Material(0.0)}))
+    turn = np.sin(tilt) * np.sqrt(4.0 * 9.81 / (radius * np.sin(tilt)))
+    sim.set_object("coin", velocity=(0.0, turn * np.cos(tilt), turn * np.sin(tilt), 0.0, 0.0, 0.0))
+    at_rest = 0.5 * 9.81 * half
+    certificates = [sim.step().certificate for _ in range(250)]
+    assert sum(c.pairs_met for c in certificates) == 0 and min(c.end_gap for c in certificates) > -1.5e-4
+    assert certificates[-1].energy - at_rest > 0.3 * (certificates[0].energy - at_rest)
+
+
 def test_a_coin_that_rolls_on_its_rim_keeps_its_energy():
     """In steps of 1 ms; a row for each point of the rim would take it as a wheel of spokes does."""
     coin = Primitive("coin", "cylinder", (0.05, 0.01), Pose((0.0, 0.0, 0.0484132), (1.2, 0.0, 0.0)), "free", 1.0,
