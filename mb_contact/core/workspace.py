@@ -158,7 +158,7 @@ class Rows(NamedTuple):
     a_T: Annotated[Reals, 6, "R"]  #: on_a and on_b transposed
     b_T: Annotated[Reals, 6, "R"]
     response: Annotated[Reals, "n", 6, "R"]  #: velocities of the essential bodies to unit row impulses
-    touched: Annotated[Integers, "n"]  #: 0 for bodies without rows
+    touched: Annotated[Integers, "n"]  #: 0 for bodies without rows; behind ``row_compliance`` the last row, from one
     dof: Annotated[Integers, "R"]  #: degree of freedom of a joint's own row, else -1
     bound: Annotated[Integers, "R"]  #: what such a row bounds: LOWER ... RUB
     sign: Annotated[Reals, "R"]  #: 1 where it is along the joint's rate, -1 against it

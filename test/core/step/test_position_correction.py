@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact.core.step.need import CORRECTED, LOOKS_BACK
-from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
+from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
 
 pytestmark = pytest.mark.quick
 
@@ -93,6 +93,26 @@ def test_a_place_that_turns_in_beside_a_contact_of_the_same_name_comes_in(
     sim.set_object("b", (place, turned_b), velocity_b)
     certificate = sim.step().certificate
     assert certificate.end_gap > -certificate.penetration - 1e-4 and certificate.residual <= 1e-10
+
+
+LEG = """<robot name="leg"><link name="base"/><link name="shank"><inertial><origin xyz="0 0 0.25"/><mass value="1"/>
+<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="foot"><inertial><mass value="1"/><inertia ixx="0.002" iyy="0.002" izz="0.002" ixy="0" ixz="0" iyz="0"/>
+</inertial><collision><geometry><box size="0.1 0.1 0.02"/></geometry></collision></link>
+<joint name="hip" type="continuous"><parent link="base"/><child link="shank"/><axis xyz="0 1 0"/></joint>
+<joint name="ankle" type="continuous"><parent link="shank"/><child link="foot"/><origin xyz="0 0 0.5"/>
+<axis xyz="0 1 0"/></joint></robot>"""
+
+
+def test_a_foot_that_its_leg_brings_down_has_no_second_row_at_its_corners(tmp_path):
+    """It does not turn itself, and ends 25 um deep at the corners that touch: a robot had 40 rows a foot of that."""
+    (tmp_path / "leg.urdf").write_text(LEG)
+    table = Primitive("table", "box", (2.0, 2.0, 0.2), Pose((0.0, 0.0, 0.39)))
+    models = (SceneModel(str(tmp_path / "leg.urdf")),)
+    sim = mb.Simulator(Scene(models=models, primitives=(table,), gravity=(0.0, 0.0, 0.0)))
+    sim.set_state(sim.q, np.array([10.0, -10.0]))
+    certificate = sim.step().certificate
+    assert (certificate.contacts, certificate.pairs_met) == (4, 0) and certificate.end_gap > -3e-5
 
 
 def test_a_coin_that_wobbles_moves_on_to_other_places_of_its_rim():

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.core.solve.system import make_system_handle
+from mb_contact.core.step.push_out import drop_all_push_out, drop_push_out, keep_push_out, restore_push_out
 from mb_contact.core.step.step import solve_from_zero
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
@@ -64,6 +66,24 @@ def test_impulses_too_large_for_their_rounding_are_sought_again_without_penetrat
         assert context.work.info[STAGE] == SOLVER_LEVELLED
         np.testing.assert_array_equal(solution.pushed[:n], before[-1])
         np.testing.assert_allclose(solution.q[:n], before[2] - before[-1], rtol=0.0, atol=1e-18)
+
+
+def test_what_was_dropped_before_stays_dropped(tmp_path):
+    """Of feet 0.2 to 1 times 0.8 nm deep the two highest are dropped, then all, then those since are put back."""
+    sim = stool(tmp_path, 8e-10)
+    sim.solver_tolerance = 1e-3
+    sim.step()
+    context, handle = sim.context, sim.context.handle
+    P, solution, n = context.system, context.solution, context.system.count[1]
+    drop_push_out(handle, make_system_handle(P), 0, 1e-7)
+    arrays = P.q[:n], P.work.before[:n], solution.q[:n], solution.pushed[:n], context.rows.offset[:n]
+    before = [array.copy() for array in arrays]
+    assert np.count_nonzero(before[3]) == np.count_nonzero(before[4]) - 1 == 2
+    keep_push_out(handle)
+    assert drop_all_push_out(handle) and np.count_nonzero(solution.pushed[:n]) == 5
+    restore_push_out(handle)
+    for array, same in zip(arrays, before):
+        np.testing.assert_allclose(array, same, rtol=0.0, atol=1e-18)
 
 
 def test_push_out_of_nanometres_is_left_out_where_the_solver_comes_to_no_end(tmp_path):
