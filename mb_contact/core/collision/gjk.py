@@ -16,7 +16,6 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, length_of, opposite, vector_dot, vector_product, vector_sum
 
 LOOKS = 100  #: most support points
-STALL = 1e-16  #: difference of |v| and s, in sizes of the shapes, at which rounding is all that is left
 A, B, C = 1, 2, 4  #: corners of a triangle that its nearest point lies between
 
 
@@ -68,7 +67,7 @@ def nearest_on_triangle(a, b, c):
 
 
 @kernel
-def best_direction(geoms, geom_R, x, y, n, apart, scale):
+def best_direction(geoms, geom_R, x, y, n, apart, enough):
     """Unit vector from Y to X along which cores that are apart are separated most; n where they meet.
 
     Parameters
@@ -77,8 +76,8 @@ def best_direction(geoms, geom_R, x, y, n, apart, scale):
         To begin with.
     apart : tuple
         Origin of X less that of Y [m].
-    scale : float
-        Size of the shapes [m].
+    enough : float
+        By how much less than that of the best one its separation may be [m].
     """
     a = difference_point(geoms, geom_R, x, y, n, apart)
     b, c, v, best = a, a, a, -np.inf
@@ -91,7 +90,7 @@ def best_direction(geoms, geom_R, x, y, n, apart, scale):
         s = vector_dot(along, d)
         if s > best:
             best, n = s, along
-        if size - s <= STALL * scale:
+        if size - s <= enough:
             break
         p, corners = nearest_on_triangle(a, b, d)
         of = 0

@@ -3,7 +3,7 @@
 
 """Points of a pair that touches with an edge, a lateral line, a rim or a point: one or two."""
 
-from mb_contact.core.collision.manifold_normals import climb, has_known_curvature, is_curved, polish
+from mb_contact.core.collision.manifold_normals import STALL, climb, has_known_curvature, is_curved, polish
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
     PAIR,
@@ -55,7 +55,7 @@ def line_manifold(geoms, geom_R, geom_p, x, y, n, best, margin, work):
     if has_known_curvature(geoms.kind[x], geoms.kind[y]):
         best, n = polish(geoms, geom_R, geom_p, x, y, n, best)
     elif is_curved(geoms.kind[x]) or is_curved(geoms.kind[y]):
-        best, n = climb(geoms, geom_R, geom_p, x, y, n)
+        best, n = climb(geoms, geom_R, geom_p, x, y, n, STALL)
     code, x_line, y_line = support_lines(geoms, geom_R, geom_p, x, y, n, margin)
     for _ in range(2):
         c = vector_product(x_line[1], y_line[1])

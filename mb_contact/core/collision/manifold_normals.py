@@ -50,6 +50,7 @@ UNKNOWN = -1e100  #: below it the engine's distance is none
 STARTS = 16  #: the engine's normal, the line of centres, both ways along the axes of both shapes, their best faces
 DEEP = 0.1  #: overlap of curved shapes from which no engine is believed, in sizes of the smaller one
 COARSE = 1e-5  #: by which an engine's depth of curved shapes may be wrong, in sizes of the smaller one
+STALL = 1e-16  #: difference to the largest separation, in sizes, at which rounding is all that is left
 STEPS = 50  #: of a climb at most
 LEAD = 0.01  #: by which a climb moves cores apart, in sizes of the smaller shape,
 STILL = 3e-8  #: turn of the normal that ends it,
@@ -177,7 +178,7 @@ def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
         length = length_of(n)
         if not length > 0.0:
             continue
-        s, n = climb(geoms, geom_R, geom_p, x, y, vector_sum(ZERO, 1.0 / length, n))
+        s, n = climb(geoms, geom_R, geom_p, x, y, vector_sum(ZERO, 1.0 / length, n), STALL)
         if s > best:
             best, chosen = s, n
         if best > 0.0 or best >= enough:
@@ -186,7 +187,7 @@ def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
 
 
 @on_demand((REAL, VECTOR))
-def climb(geoms, geom_R, geom_p, x, y, n):
+def climb(geoms, geom_R, geom_p, x, y, n, stall):
     """Uphill from n: the separation reached [m], and where.
 
     Moved apart by t along n, the shapes are s(m) + t m . n apart along any m.  The m that makes this largest has
@@ -197,7 +198,7 @@ def climb(geoms, geom_R, geom_p, x, y, n):
     s = gap_along(geoms, geom_R, geom_p, x, y, n)
     for _ in range(STEPS):
         way = max(LEAD * scale - radii - s, 0.0)
-        m = best_direction(geoms, geom_R, x, y, n, vector_sum(apart, way, n), scale)
+        m = best_direction(geoms, geom_R, x, y, n, vector_sum(apart, way, n), stall * scale)
         now = gap_along(geoms, geom_R, geom_p, x, y, m)
         if not now > s - NOISE * scale:
             break

@@ -24,19 +24,19 @@ from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_f
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import FLAT, MASKED, MEAN, STRIKES, put_met, verdict_on, was_loaded
 from mb_contact.core.step.pair_motion import find_contacts, taken_back
-from mb_contact.core.step.position_correction import ask_for, deepest_before
+from mb_contact.core.step.position_correction import TURNS, ask_for, deepest_before
 from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_PLANE
 
 DEEP = 2e-9  #: depth at the end from which a corner that is no contact comes in [m],
-TURNS = 1e-6  #: and from which all else counts [m]
 HARDLY = 1e-6  #: way at the start's velocity up to which nothing turns in [m]
 AT_ONE_PLACE = 4e-3  #: distance below which a contact is at a corner, in contact margins (``add_point``)
 ALIKE = 0.98  #: cosine of normals between which a contact has only turned,
 MOVES_ON = 2.0  #: the way of its place meanwhile, in ways of the two shapes,
 BESIDE = 0.1  #: and in sizes of the smaller one, as along a rim
 BENDS = 4.0  #: and the depth added to its pair's up to which it is still that contact, in what turning bends its way
-ROLLING = 2e-3  #: depth up to which a rim or an ellipsoid rolls on, in its sizes
+ROLLING = 2.5e-4  #: depth up to which a rim or an ellipsoid rolls on, in its sizes
+NEARLY = 1e-10  #: difference to the least depth up to which that is found, in sizes
 #: of the identity of a corner over a face, over a half-space it is that of the manifold; and of points at the end
 CORNER, OF_END = 1 << 40, 1 << 41
 
@@ -103,7 +103,7 @@ def _overlaps(h, pair, k):
     n = vector(h.contacts.normal, k)
     depth = separation_along(geoms, poses, a, b, n)
     if depth < -deep and max(geoms.kind[a], geoms.kind[b]) != SHAPE_PLANE:
-        depth, n = climb(geoms, poses.geom_R, poses.geom_p, a, b, n)
+        depth, n = climb(geoms, poses.geom_R, poses.geom_p, a, b, n, NEARLY)
     if depth >= -deep:
         return False
     put_vector(poses.witness, 0, n)
@@ -127,14 +127,10 @@ def _size(geoms, pair):
 
 
 @kernel
-def _tolerated(h, pair):
-    """Depth up to which positions of a pair are left alone [m]: TURNS, or ROLLING sizes where a curved shape rolls on.
-
-    There push-out velocities keep the balance: they are what the normal velocity lacks that turns within the step.
-    """
-    least = TURNS * h.geoms.unit[0]
-    rolls = _is_curved(h.geoms, h.geoms.pairs[pair, 0]) or _is_curved(h.geoms, h.geoms.pairs[pair, 1])
-    return max(least, ROLLING * _size(h.geoms, pair)) if rolls and was_loaded(h, pair) else least
+def _rolls(h, pair):
+    """Whether a pair that pressed in the last step has a shape that is curved, but by no constant radius."""
+    a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
+    return (_is_curved(h.geoms, a) or _is_curved(h.geoms, b)) and was_loaded(h, pair)
 
 
 @kernel
@@ -165,17 +161,19 @@ def _comes_in(h, pair, i):
     start, nearest, known = vector_dot(n, way), math.inf, -1
     if start < -geoms.margin[0]:
         return False
-    beside = BESIDE * _size(geoms, pair)
+    size = _size(geoms, pair)
     near = abs(start) + MOVES_ON * relative_way(h.buffers.travel, geoms.pairs[pair, 0], geoms.pairs[pair, 1])
     for k in range(contacts.count[0]):
         if contacts.pair[k] == pair and vector_dot(vector(contacts.normal, k), n) >= ALIKE:
             d = vector_sum(middle, -1.0, vector(contacts.point, k))
             apart = math.sqrt(vector_dot(d, d))
-            if apart < nearest and (apart <= max(near, beside) or contacts.feature[k] == need.found.feature[i]):
+            same = contacts.feature[k] == need.found.feature[i]
+            if apart < nearest and apart <= max(near, size if same else BESIDE * size):
                 nearest, known = apart, k
-    further, tolerated = min(deepest_before(h, pair), 0.0) - need.found.gap[i], _tolerated(h, pair)
-    if known >= 0 and (nearest <= beside or further <= max(BENDS * _bend(h, pair), tolerated)):
-        ask_for(h, known, need.found.gap[i], tolerated)
+    further, rolls = min(deepest_before(h, pair), 0.0) - need.found.gap[i], _rolls(h, pair)
+    least = max(TURNS * geoms.unit[0], ROLLING * size if rolls else 0.0)
+    if known >= 0 and (nearest <= BESIDE * size or further <= max(BENDS * _bend(h, pair), least)):
+        ask_for(h, known, need.found.gap[i], least, rolls)
         return False
     if need.met.count[0] == need.met.pair.shape[0]:
         return False
@@ -200,7 +198,7 @@ def _comes_down(h, pair, side, face):
             continue
         k = _contact_at(h, pair, side, i, tol)
         if k >= 0:
-            ask_for(h, k, p[2], TURNS * geoms.unit[0])
+            ask_for(h, k, p[2], TURNS * geoms.unit[0], False)
             continue
         foot = vector_sum(corner, -p[2], n)
         apart = vector_sum(at_start(motion, side, 1.0, corner), -1.0, at_start(motion, 1 - side, 1.0, foot))

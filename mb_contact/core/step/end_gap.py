@@ -48,9 +48,7 @@ def measure_end(h):
                 _measure_pair(h, contacts.pair[i], i)
         i = end
     if _has_looked(need) and need.mesh_end[0] < out[END_GAP]:
-        out[END_GAP] = need.mesh_end[0]
-        if need.mesh_end[0] < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, int(need.mesh_end[1])):
-            out[DEEPEST_PAIR] = need.mesh_end[1]
+        _note(h, int(need.mesh_end[1]), need.mesh_end[0])
     for k in range(need.info[COUNT]):
         if need.verdict[k] == OUT:
             _ask_pair(h, need.pair[k], -math.inf)
@@ -105,9 +103,7 @@ def _measure_triangles(h, pair):
     find_contacts(h, pair, h.geoms.margin[0], 1)
     for i in range(found.count[0]):
         if found.gap[i] < out[END_GAP]:
-            out[END_GAP] = found.gap[i]
-            if found.gap[i] < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, pair):
-                out[DEEPEST_PAIR] = pair
+            _note(h, pair, found.gap[i])
 
 
 @kernel
@@ -132,9 +128,14 @@ def _ask_pair(h, pair, bound):
             out[END_GAP] = min(out[END_GAP], s)
         return
     if -math.inf < s < out[END_GAP]:
-        out[END_GAP] = s
-        if s < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, pair):
-            out[DEEPEST_PAIR] = pair
+        _note(h, pair, s)
+
+
+@kernel
+def _note(h, pair, gap):
+    """Keep the smallest gap of all pairs, and which pair has it where it is deeper than its second order."""
+    beyond = gap < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, pair)
+    h.work.record[END_GAP], h.work.record[DEEPEST_PAIR] = gap, pair if beyond else -1
 
 
 @kernel

@@ -174,7 +174,7 @@ def _look_deeper(h, pair):
     for i in range(found.count[0]):
         k = find_contact(h.contacts, pair, found.feature[i], 0) if found.gap[i] < -least else -1
         if k >= 0:
-            ask_for(h, k, found.gap[i], least)
+            ask_for(h, k, found.gap[i], least, False)
 
 
 @kernel

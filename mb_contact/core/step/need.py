@@ -24,7 +24,7 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED = range(11)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER = range(12)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
@@ -50,7 +50,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 3]
-    info: Annotated[Integers, 11]
+    info: Annotated[Integers, 12]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -76,6 +76,7 @@ class Need(NamedTuple):
     V: Annotated[Reals, "n", 6]
     #: by how much the rows of contacts are to end farther apart [m] (``position_correction.py``)
     asked: Annotated[Reals, "c"]
+    rolls: Annotated[Integers, "c"]  #: 1 where that is asked of their velocities, 2 where it has been
     ahead: Annotated[Reals, "N"]  #: by which positions end ahead of the velocities' way [rad, m],
     kept: Annotated[Reals, 5, "R"]  #: and the rows of the step's own problem and solution,
     speed: Annotated[Reals, "N"]  #: with its ``work.speed``
@@ -84,7 +85,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
-    fill(11, h.need.info, 0)
+    fill(12, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     h.need.mesh_end[0] = math.inf

@@ -8,7 +8,7 @@ import math
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.geometry import pose_of_shape
-from mb_contact.core.collision.manifold_normals import climb
+from mb_contact.core.collision.manifold_normals import STALL, climb
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.meeting import (
     at_start,
@@ -142,7 +142,7 @@ def is_surpassed(h, i):
     m = vector(poses.witness, 0)
     if separation_along(h.geoms, poses, a, b, m) > enough and vector_dot(m, n) < FLAT:
         return True
-    s, m = climb(h.geoms, poses.geom_R, poses.geom_p, a, b, n)
+    s, m = climb(h.geoms, poses.geom_R, poses.geom_p, a, b, n, STALL)
     return s > enough and vector_dot(m, n) < FLAT
 
 
