@@ -77,7 +77,7 @@ def turns_in(h, pair):
 
     Of the corners of a hull over the face that it touches that is the deepest one that is no contact.
     Both shapes are where the step ends (``move_pair``).
-    Reads: buffers, contacts, geoms, kin, memory, need, settings, sol.  Writes: need.
+    Reads: buffers, contacts, geoms, kin, memory, need, rows, settings, sol.  Writes: need.
     """
     geoms, contacts = h.geoms, h.contacts
     k, came = first_contact(contacts, pair), False
