@@ -9,6 +9,7 @@ from mb_contact.core.handle import TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.need import (
+    BACK,
     CAME,
     COUNT,
     FELL_BACK,
@@ -18,6 +19,7 @@ from mb_contact.core.step.need import (
     MEAN,
     MET,
     MOST_ROUNDS,
+    NONE,
     OF_MEETING,
     OF_START,
     OPEN,
@@ -50,7 +52,7 @@ def exchange(h):
     need, contacts, work = h.need, h.contacts, h.work
     info = need.info
     _begin_round(h)
-    info[TRIED] = 0
+    info[TRIED], info[BACK] = 0, _goes_back(need)
     if info[ROUND] > MOST_ROUNDS:
         for k in range(info[COUNT]):
             if need.verdict[k] == OUT or need.verdict[k] == MET:
@@ -77,6 +79,16 @@ def exchange(h):
         if need.verdict[k] == JOINED:
             status = max(status, _append_met(h, need.pair[k]))
     return TOO_MANY_CONTACTS if status > CONTACTS_CHANGED else CONTACTS_CHANGED
+
+
+@kernel
+def _goes_back(need):
+    """Whether fewer pairs are to be taken in or out from the first solution, which has all, than from the last one."""
+    last = first = 0
+    for k in range(need.info[COUNT]):
+        first += need.verdict[k] == OUT
+        last += (need.verdict[k] == OUT) != (need.part[k] == NONE)
+    return first < last
 
 
 @kernel
@@ -172,7 +184,7 @@ def start_again(h):
         before = find_contact(need.before, contacts.pair[i], contacts.feature[i], before + 1)
         verdict = verdict_on(need, contacts.pair[i])
         for c in range(3):
-            if at >= 0 and (verdict == STANDS or verdict == JOINED):
+            if at >= 0 and (verdict == STANDS or verdict == JOINED) and (before < 0 or need.info[BACK] == 0):
                 h.sol.r[3 * i + c] = need.last_impulse[at, c]
             elif before >= 0:
                 h.sol.r[3 * i + c] = need.impulse[before, c]

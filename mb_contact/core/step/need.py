@@ -24,7 +24,7 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER = range(12)  #: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER, BACK = range(13)  #: of Need.info
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
@@ -50,7 +50,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 3]
-    info: Annotated[Integers, 12]
+    info: Annotated[Integers, 13]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -85,7 +85,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
-    fill(12, h.need.info, 0)
+    fill(13, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     h.need.mesh_end[0] = math.inf
