@@ -24,7 +24,8 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER, BACK = range(13)  #: of Need.info
+#: of Need.info
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER, BACK = range(13)
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 

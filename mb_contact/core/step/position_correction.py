@@ -8,9 +8,11 @@ than that by the second order of the step, (omega dt)^2 / 2 of their size.  Rows
 right, and make the bodies faster by it over dt, which is as wrong as the depth was.  So the posed problem is solved
 once more with such rows, and what its motion is ahead of the first one's is added to the positions alone.
 
-A contact that rolls on is an exception: what it is asked for, d, it keeps as a velocity.  Its normal turns within the
-step, so that a velocity of d / dt along the normal of the start is one of -d / dt along that of the end, which the
-next step reverses again: the energy stays, while a velocity of zero would lose m (2 d / dt)^2 / 2 in each step.
+A contact that rolls on is an exception: what it is asked for, d, its row keeps as a velocity.  The place moves over the
+shapes within the step, so that what parts with d / dt where the step begins approaches with d / dt where it ends, which
+the next step reverses again; a velocity of zero would become one of -2 d / dt, and all of that would be lost in each
+step.  No row asks for a larger velocity than that with which its points approached: impulses r then do no work but that
+of the push-out, r (u + u_before) / 2 <= 0, and what the bodies are lifted by, as by corrections.
 """
 
 import math
@@ -28,7 +30,7 @@ from mb_contact.core.step.step import apply_impulses, settle
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import STILL, put_spatial
 from mb_contact.core.workspace import ITERATIONS, STAGE
-from mb_contact.types import OK, SOLVER_OVER_BUDGET
+from mb_contact.types import OK, SOLVER_NO_PUSH_OUT, SOLVER_OVER_BUDGET
 
 MOST_CORRECTIONS = 2  #: of positions in a step
 IMPULSES, VELOCITIES, RAY, PUSHED, OFFSETS = range(5)  #: of Need.kept
@@ -52,16 +54,18 @@ def ask_for(h, k, end, least, rolls):
 
     Where it is deeper than that by ``least`` [m]; ``correct_positions`` sees to it.  Who was deep comes out by SHALLOW.
     Its row, which told another end, is asked for the difference; not where it told of another place.  One that touches,
-    presses and ``rolls`` on is to end where its row told, by its velocity.
+    presses and ``rolls`` on is to end where its row told, by its velocity as far as it approached.
 
     Reads: contacts, geoms, kin, need, rows, settings, sol.  Writes: need.
     """
     way, gap = h.settings[DT] * h.sol.u[3 * k], h.contacts.gap[k]
     if rolls and h.need.info[CORRECTED] == 0 and h.sol.r[3 * k] > 0.0 and gap <= TURNS * h.geoms.unit[0]:
         more = gap + way - h.settings[DT] * h.rows.offset[3 * k] - end
-        if more > least:
-            h.need.asked[k], h.need.rolls[k], h.need.info[ASKED] = max(h.need.asked[k], more), 1, 1
-        return
+        approach = -h.settings[DT] * normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, k)
+        if more > least and approach > 0.0:
+            h.need.asked[k] = max(h.need.asked[k], min(more, approach))
+            h.need.rolls[k] = h.need.info[ASKED] = 1
+            return
     more = min(deepest_before(h, h.contacts.pair[k]) + SHALLOW * h.geoms.unit[0], 0.0) - end
     told = way + normal_velocity(h.geoms, h.contacts, h.kin.p, h.need.V, k)
     if more > least and told <= STRAY * more:
@@ -154,10 +158,10 @@ def _go_on(h):
 
 @kernel
 def _solve_again(h):
-    """Whether the posed problem is solved."""
+    """Whether the posed problem is solved, and with no more push-out dropped."""
     info = h.work.info
-    steps = info[ITERATIONS]
-    found = solve(h, STEP) == OK and settle(h) == OK and info[STAGE] != SOLVER_OVER_BUDGET
+    steps, jams = info[ITERATIONS], max(info[STAGE] + 1, SOLVER_NO_PUSH_OUT)
+    found = solve(h, STEP) == OK and settle(h) == OK and info[STAGE] < min(jams, SOLVER_OVER_BUDGET)
     info[ITERATIONS] += steps
     return found
 
