@@ -338,7 +338,7 @@ def test_energy_never_grows(seed):
         push = np.where(gap < 0, np.minimum(-0.2 * gap / DT, 0.1), 0.0)
         normal = np.einsum("ij,ij->i", step.contacts["impulse"], step.contacts["normal"])
         lifted = 9.81 * tree.mass @ sim.context.need.ahead[5::6]
-        lifted = max(lifted, 0.0) + 9.81 * tree.mass.sum() * -sim.context.work.gap_shift[: len(gap)].sum()
+        lifted = max(lifted, 0.0) - 9.81 * tree.mass.sum() * sim.context.work.gap_shift[: len(gap)].sum()
         allowed = gyroscopic + float(normal @ push) + lifted
         assert sim.energy() - energy <= allowed + 1e-10 * start
         energy = sim.energy()

@@ -37,7 +37,7 @@ from mb_contact.core.collision.meeting import (
 )
 from mb_contact.core.collision.shapes import has_faces
 from mb_contact.core.constraints.contact import normal_velocity
-from mb_contact.core.handle import UNIT_LENGTH, UNIT_SPEED
+from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
@@ -77,7 +77,16 @@ from mb_contact.core.step.need import (
     put_pair,
     was_loaded,
 )
-from mb_contact.core.step.pair_motion import end_of_step, first_look, is_far, is_plain, is_surpassed, meet, sunken
+from mb_contact.core.step.pair_motion import (
+    end_of_step,
+    first_look,
+    is_far,
+    is_plain,
+    is_surpassed,
+    meet,
+    second_order,
+    sunken,
+)
 from mb_contact.core.tree.spatial import (
     put_vector,
     vector,
@@ -110,7 +119,9 @@ def review(h):
     if need.rule[ON] == 0.0:
         return OK
     status = OK
-    if need.info[STARTED] != 0 or need.info[COUNT] > 0 or _first_new(h, 0) >= 0:
+    if (
+        need.info[STARTED] != 0 or need.info[COUNT] > 0 or _first_new(h, 0, False) >= 0 or _first_new(h, 0, True) >= 0
+    ):  # fmt: skip
         status = LEFT_OUT
         while status == LEFT_OUT:
             status = _decide(h)
@@ -118,11 +129,12 @@ def review(h):
 
 
 @kernel
-def _first_new(h, i):
-    """The first contact from i on that is loaded, and whose pair was not loaded before and is not decided on; or -1."""
+def _first_new(h, i, grazes):
+    """The first contact from i on that is loaded, or that ``grazes``, and whose pair was not loaded before and is not
+    decided on; or -1."""
     contacts, memory = h.contacts, h.memory
     for k in range(i, contacts.count[0]):
-        if not _acts(h.sol.r, k):
+        if (not _may_graze(h, k)) if grazes else (not _acts(h.sol.r, k)):
             continue
         j = h.frames.known[k]
         if j >= 0 and memory.impulse[j, 0] > 0.0:
@@ -136,6 +148,16 @@ def _first_new(h, i):
 def _acts(r, k):
     """Whether contact k has an impulse: a normal one, or of viscous or no-slip friction, which act at a gap."""
     return r[3 * k] > 0.0 or r[3 * k + 1] != 0.0 or r[3 * k + 2] != 0.0
+
+
+@kernel
+def _may_graze(h, k):
+    """Whether a contact that its row leaves open may meet within the step for what turning adds to its way."""
+    gap, dt = h.contacts.gap[k], h.settings[DT]
+    if h.need.rule[MEAN] != 0.0 or h.need.info[MASKED] != 0 or gap <= TOUCHING * h.settings[UNIT_LENGTH]:
+        return False
+    end = gap + dt * (h.sol.u[3 * k] - h.rows.offset[3 * k])
+    return min(gap, end) <= second_order(h, h.contacts.pair[k])
 
 
 @kernel
@@ -201,10 +223,12 @@ def _decide(h):
     if info[STARTED] == 0:
         info[STARTED], info[AT] = ASKS, info[COUNT]
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
-        k = _first_new(h, 0) if info[ROUND] <= MOST_ROUNDS else -1
-        while k >= 0:
-            put_pair(h, h.contacts.pair[k], _first_verdict(h, h.contacts.pair[k]), k)
-            k = _first_new(h, k + 1)
+        for grazes in range(2):
+            k = _first_new(h, 0, grazes == 1) if info[ROUND] <= MOST_ROUNDS else -1
+            while k >= 0:
+                pair = h.contacts.pair[k]
+                put_pair(h, pair, CLAIMED if grazes == 1 else _first_verdict(h, pair), k)
+                k = _first_new(h, k + 1, grazes == 1)
     while True:
         if info[AT] == info[COUNT]:
             if info[STARTED] == MOVES or _changes(need) or not _moves_pairs(need):
@@ -280,8 +304,8 @@ def _looked(h, k):
             need.info[TOUCHES] = 1
             return False
     need.info[TOUCHES] = 0
-    if found == APART:
-        need.verdict[k] = OUT
+    if found == APART:  # what has been claimed because it may graze is in nobody's way
+        need.verdict[k] = OUT if verdict == OUT or need.info[MASKED] != 0 else STANDS
     elif time[0] == 0.0:
         need.verdict[k] = STANDS
     else:

@@ -16,10 +16,10 @@ from mb_contact.core.collision.meeting import answer, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import CORRECTED, COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
-from mb_contact.core.step.pair_motion import find_contacts
-from mb_contact.core.tree.spatial import vector, vector_dot
+from mb_contact.core.step.pair_motion import find_contacts, second_order
+from mb_contact.core.tree.spatial import vector
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
-from mb_contact.types import SHAPE_PLANE, WORLD
+from mb_contact.types import SHAPE_PLANE
 
 ROUNDED = 1e-9  #: overlap up to which nothing is named [m]
 SMALL_MOTION = 1e-6  #: relative motion in a step up to which its second order is below rounding [m]
@@ -59,7 +59,7 @@ def _hardly_moves(h, first, last):
     """(Whether a pair's contacts have moved so little that their rows tell the end, the least gap they tell [m])."""
     dt, unit, least = h.settings[DT], h.settings[UNIT_LENGTH], math.inf
     rows_tell = h.need.rule[MEAN] == 0.0 and h.sol.solved[0] != 0 and h.need.info[CORRECTED] == 0
-    if not rows_tell or _second_order(h, h.contacts.pair[first]) > ROUNDED * unit:
+    if not rows_tell or second_order(h, h.contacts.pair[first]) > ROUNDED * unit:
         return False, least
     for i in range(first, last):
         change = dt * (h.sol.u[3 * i] - h.rows.offset[3 * i])
@@ -134,19 +134,5 @@ def _ask_pair(h, pair, bound):
 @kernel
 def _note(h, pair, gap):
     """Keep the smallest gap of all pairs, and which pair has it where it is deeper than its second order."""
-    beyond = gap < -ROUNDED * h.settings[UNIT_LENGTH] - _second_order(h, pair)
+    beyond = gap < -ROUNDED * h.settings[UNIT_LENGTH] - second_order(h, pair)
     h.work.record[END_GAP], h.work.record[DEEPEST_PAIR] = gap, pair if beyond else -1
-
-
-@kernel
-def _second_order(h, pair):
-    """What turning in the step moves points beside their velocities' way, of both shapes [m]."""
-    moved = 0.0
-    for side in range(2):
-        g = h.geoms.pairs[pair, side]
-        k = h.geoms.body[g]
-        if k != WORLD:
-            spin = vector(h.kin.V, k)
-            size = max(h.geoms.size[g, 0], max(h.geoms.size[g, 1], h.geoms.size[g, 2]))
-            moved += h.settings[DT] ** 2 * vector_dot(spin, spin) * size
-    return moved

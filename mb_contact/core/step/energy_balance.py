@@ -83,7 +83,7 @@ def link_impulses(h, pairs, body, R_frame, p_frame, R, p, total):
 
 
 @part
-def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, work):
+def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, rolls, work):
     """Joint efforts and the work of each kind of force in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity, that of the rows at the
@@ -122,6 +122,11 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, w
         if rows.dof[r] >= 0 and (rows.law[r] == BOX or driven):
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
     _contact_energy(rows, rows.end[0], sol, contacts, work.row_bias, work.contact_energy)
+    for k in range(contacts):
+        if rolls[k] != 0:  # what rolls on parts no faster than it approached, which is no push-out
+            asked = rows.offset[3 * k] - work.row_bias[k, 0] - rows.carried[3 * k]
+            kept = max(0.0, work.gap_shift[k] / dt - asked) - max(0.0, -asked)
+            work.contact_energy[PUSHED_OUT] += sol.r[3 * k] * kept
 
 
 @kernel

@@ -92,6 +92,8 @@ def begin_review(h):
     h.need.mesh_end[0] = math.inf
     fill(h.work.gap_shift.shape[0], h.work.gap_shift, 0.0)
     fill(h.need.ahead.shape[0], h.need.ahead, 0.0)
+    for k in range(h.need.rolls.shape[0]):
+        h.need.rolls[k] = 0
 
 
 @kernel

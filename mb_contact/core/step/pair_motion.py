@@ -42,6 +42,7 @@ from mb_contact.core.tree.spatial import (
     put_vector,
     vector,
     vector_dot,
+    vector_product,
     vector_sum,
 )
 from mb_contact.types import SHAPE_PLANE, WORLD
@@ -175,7 +176,8 @@ def meet(h, k):
     """Contacts of pair k at the moment of meeting, moved back to the start with each body, to ``met``.
 
     Only who strikes has a point for each body: an impulse for the whole step at two points would not keep the angular
-    momentum of the positions that it starts from.
+    momentum of the positions that it starts from.  Where the straight row of a contact would leave it open its gap is
+    what that row comes nearer until the moment.
 
     Reads: buffers, geoms, need.  Writes: need.
     """
@@ -186,9 +188,23 @@ def meet(h, k):
     for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
         n = vector(found.normal, i)
         middle, apart = taken_back(h, i, need.motion.time[0])
-        j = put_met(met, pair, found.feature[i], vector_dot(n, apart), n, middle)
+        gap, closing = vector_dot(n, apart), vector_dot(n, _straight_way(need.motion, middle))
+        if closing < 0.0 <= gap + closing:  # who grazes for what turning adds
+            gap = min(gap, found.gap[i] - need.motion.time[0] * closing)
+        j = put_met(met, pair, found.feature[i], gap, n, middle)
         if need.kind[k] == STRIKES:
             put_vector(met.spread, j, vector_sum(ZERO, 0.5, apart))
+
+
+@kernel
+def _straight_way(motion, point):
+    """Way of A's point at the start against B's in the step without what turning bends [m]."""
+    way = ZERO
+    for side in range(2):
+        arm = vector_sum(point, -1.0, vector(motion.p, side))
+        goes = vector_sum(vector(motion.way, side), 1.0, vector_product(vector(motion.turn, side), arm))
+        way = vector_sum(way, 1.0 if side == 0 else -1.0, goes)
+    return way
 
 
 @kernel
@@ -217,3 +233,20 @@ def taken_back(h, i, t):
     on_b = at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))
     apart = vector_sum(on_a, -1.0, on_b)
     return vector_sum(on_b, 0.5, apart), apart
+
+
+@kernel
+def second_order(h, pair):
+    """What turning in a step moves points beside their velocities' way, of both shapes [m].
+
+    Reads: geoms, kin, settings.  Writes: nothing.
+    """
+    moved = 0.0
+    for side in range(2):
+        g = h.geoms.pairs[pair, side]
+        k = h.geoms.body[g]
+        if k != WORLD:
+            spin = vector(h.kin.V, k)
+            size = max(h.geoms.size[g, 0], max(h.geoms.size[g, 1], h.geoms.size[g, 2]))
+            moved += h.settings[DT] ** 2 * vector_dot(spin, spin) * size
+    return moved

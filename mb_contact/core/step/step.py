@@ -357,7 +357,8 @@ def saturate(h):
 def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, report.
 
-    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, rows, settings, soft, sol, tendons, v, work.
+    Reads: art, bil, contacts, end, frames, friction, geoms, joints, kin, need, rows, settings, soft, sol, tendons, v,
+    work.
     Writes: soft, work.
     """
     impulse_vectors(h.contacts, h.frames, h.sol.r, h.work.contact_impulse)
@@ -365,7 +366,7 @@ def record_step(h):
     add_impulses(h, h.contacts, h.work.contact_impulse, h.work.geom_impulse)
     balance_energy(
         h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.sol, h.bil, h.contacts.count[0],
-        h.end.ahead, h.work,
+        h.end.ahead, h.need.rolls, h.work,
     )  # fmt: skip
     if h.bil.info[TENDONS] > 0:
         first = h.bil.info[FIRST] + h.bil.info[TENDONS_AT]
