@@ -242,7 +242,7 @@ def judge(job):
         scene, case = case_of(seed, number, folder)
         _, hit, residual = run(scene, case)
         kinds = [flight.shape.kind for flight in case.flights]
-        return {"number": number, "kinds": kinds, "distance": case.distance, "certain": case.certain, "hit": hit,
+        return {"number": number, "kinds": kinds, "distance": case.distance, "certain": bool(case.certain), "hit": hit,
                 "residual": residual, "dt": case.time_step,
                 "speed": float(np.linalg.norm(2.0 * case.flights[0].velocity))}  # fmt: skip
 
