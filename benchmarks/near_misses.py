@@ -13,9 +13,10 @@ along n come nearest to each other (found to rounding), they are d apart there, 
 With d > 0 the plane between them parts them all the time.  With d < 0 a point of one is inside the other at that
 moment, which is asked of the shapes.  |d| is up to 1 % of the size, or, in the other half, up to the size itself.
 
-A pair is hit where a velocity has changed by more than 1e-9 of its own at the end.  Exit code 1 where a step decides
-otherwise than the geometry where |d| is above 1e-7 m.  ``--events``: so many of those that are hit are run in the event
-scheme too, and their velocities behind the hit compared with those of time stepping at 1, 1/2 and 1/4 of the step.
+A pair is hit where a velocity has changed by more than 1e-9 of its own at the end.  Exit code 1 where more than one in
+a thousand of those with |d| above 1e-7 m is decided otherwise than its geometry.  ``--events``: so many of those that
+are hit are run in the event scheme too, and their velocities behind the hit compared with those of time stepping at 1,
+1/2 and 1/4 of the step.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ import mb_contact as mb
 from mb_contact.model.scene import Material, Pose, Primitive, Scene
 
 KINDS = ("box", "sphere", "capsule", "cylinder", "cone", "ellipsoid", "hull")
-CERTAIN = 1e-7  #: distance from which the decision must be that of the geometry [m]
+CERTAIN = 1e-7  #: distance from which the decision must be that of the geometry [m],
+MOST_WRONG = 1e-3  #: and part of the pairs that may be decided otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -287,7 +289,7 @@ def main():
           f"in steps of 1, 1/2 and 1/4: {', '.join(f'{m:.2e}' for m in medians)} m/s")  # fmt: skip
     if options.json:
         Path(options.json).write_text(json.dumps(told, indent=1), encoding="utf-8")
-    return 1 if wrong else 0
+    return 1 if len(wrong) > MOST_WRONG * len(certain) else 0
 
 
 if __name__ == "__main__":

@@ -17,10 +17,11 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import near_misses as pairs  # noqa: E402 (a program, not a package)
 
 
-@pytest.mark.parametrize("number", range(40))
-def test_random_pairs_are_decided_as_their_geometry(number):
-    told = pairs.judge((0, number))
-    assert not told["certain"] or told["hit"] == (told["distance"] < 0.0)
+def test_random_pairs_are_decided_as_their_geometry():
+    told = [case for case in (pairs.judge((0, number)) for number in range(60)) if case["certain"]]
+    hits = [case["distance"] < 0.0 for case in told]
+    assert [case["hit"] for case in told] == hits
+    assert len(told) > 35 and sum(hits) >= 8
 
 
 @pytest.mark.parametrize("number", [54, 536])

@@ -234,6 +234,19 @@ def test_two_pairs_at_once_and_one_behind_the_other():
     assert step.certificate.end_gap == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("spin", [0.0, 120.0, 150.0])
+def test_a_ball_that_spins_passes_between_two(spin):
+    """1 mm beside each: who might graze one for its turning is not held by the row of the other."""
+    balls = [Primitive(name, "sphere", (0.05,), Pose(at), base, 1.0 if base == "free" else None)
+             for name, at, base in (("ball", (0.0, 0.0, 0.0), "free"), ("one", (0.15, -0.101, 0.0), "weld"),
+                                    ("other", (0.19, 0.101, 0.0), "weld"))]  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=tuple(balls), gravity=(0.0, 0.0, 0.0), time_step=4e-3))
+    sim.set_object("ball", velocity=(0.0, 0.0, spin, 40.0, 0.0, 0.0))
+    certificate = sim.step().certificate
+    np.testing.assert_allclose(sim.v, (0.0, 0.0, spin, 40.0, 0.0, 0.0), atol=1e-12)
+    assert certificate.pairs_passed == 2 and certificate.pairs_met == 0
+
+
 def cluttered(order):
     """A box that slides over tiles between two walls that it passes, with the parts in some order."""
     walls = [

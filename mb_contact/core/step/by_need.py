@@ -61,6 +61,7 @@ from mb_contact.core.step.need import (
     MOVES,
     NONE,
     ON,
+    OPEN_STILL,
     OUT,
     ROUND,
     SAME,
@@ -223,12 +224,15 @@ def _decide(h):
     if info[STARTED] == 0:
         info[STARTED], info[AT] = ASKS, info[COUNT]
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
-        for grazes in range(2):
-            k = _first_new(h, 0, grazes == 1) if info[ROUND] <= MOST_ROUNDS else -1
+        k = _first_new(h, 0, False) if info[ROUND] <= MOST_ROUNDS else -1
+        while k >= 0:
+            put_pair(h, h.contacts.pair[k], _first_verdict(h, h.contacts.pair[k]), k)
+            k = _first_new(h, k + 1, False)
+        if info[AT] == info[COUNT] and info[TRIED] == 0 and info[ROUND] <= MOST_ROUNDS and not _changes(need):
+            k = _first_new(h, 0, True)  # who is open in a solution that would stand
             while k >= 0:
-                pair = h.contacts.pair[k]
-                put_pair(h, pair, CLAIMED if grazes == 1 else _first_verdict(h, pair), k)
-                k = _first_new(h, k + 1, grazes == 1)
+                put_pair(h, h.contacts.pair[k], CLAIMED, k)
+                k = _first_new(h, k + 1, True)
     while True:
         if info[AT] == info[COUNT]:
             if info[STARTED] == MOVES or _changes(need) or not _moves_pairs(need):
@@ -247,7 +251,11 @@ def _decide(h):
             info[LOOKED] += 1
             if not _looked(h, info[AT]):
                 continue
-        info[AT], info[LOOKED] = info[AT] + 1, 0
+        info[LOOKED] = 0
+        if need.verdict[info[AT]] == OPEN_STILL:
+            _forget(need, info[AT])
+        else:
+            info[AT] += 1
     info[STARTED] = 0
     strikes = _choose_first(h)
     if not _changes(need) and info[TRIED] == 0:
@@ -265,6 +273,15 @@ def _changes(need):
         if need.part[k] != part_of(need.verdict[k]):
             return True
     return False
+
+
+@kernel
+def _forget(need, k):
+    """Take pair k off the list, to be questioned again where a later solution holds it; the last takes its place."""
+    last = need.info[COUNT] - 1
+    need.pair[k], need.verdict[k], need.first[k] = need.pair[last], need.verdict[last], need.first[last]
+    need.part[k], need.time[k], need.kind[k] = need.part[last], need.time[last], need.kind[last]
+    need.info[COUNT] = last
 
 
 @kernel
@@ -304,8 +321,8 @@ def _looked(h, k):
             need.info[TOUCHES] = 1
             return False
     need.info[TOUCHES] = 0
-    if found == APART:  # what has been claimed because it may graze is in nobody's way
-        need.verdict[k] = OUT if verdict == OUT or need.info[MASKED] != 0 else STANDS
+    if found == APART:
+        need.verdict[k] = OUT if verdict == OUT or need.info[MASKED] != 0 else OPEN_STILL
     elif time[0] == 0.0:
         need.verdict[k] = STANDS
     else:

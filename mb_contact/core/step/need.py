@@ -17,8 +17,9 @@ from mb_contact.core.workspace import Kinematics
 from mb_contact.types import RIGID, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
-#: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own
-STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES, JOINED = range(11)
+#: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own; OPEN_STILL:
+#: who might have grazed, and does not
+STANDS, ASKED_FIRST, CLAIMED, OUT, MEETS, LATER, MET, STRIKES, HELD, NO_SHAPES, JOINED, OPEN_STILL = range(12)
 NONE, OF_START, OF_MEETING = range(3)  #: of Need.part
 ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed together, others are moved
 #: of Need.rule: 1 where pairs are questioned, weight of the step's first velocity in its motion, 1 where features of
@@ -92,8 +93,6 @@ def begin_review(h):
     h.need.mesh_end[0] = math.inf
     fill(h.work.gap_shift.shape[0], h.work.gap_shift, 0.0)
     fill(h.need.ahead.shape[0], h.need.ahead, 0.0)
-    for k in range(h.need.rolls.shape[0]):
-        h.need.rolls[k] = 0
 
 
 @kernel

@@ -237,7 +237,7 @@ def taken_back(h, i, t):
 
 @kernel
 def second_order(h, pair):
-    """What turning in a step moves points beside their velocities' way, of both shapes [m].
+    """What turning in a step moves points of both shapes beside their velocities' way, about their bodies' origins [m].
 
     Reads: geoms, kin, settings.  Writes: nothing.
     """
@@ -247,6 +247,8 @@ def second_order(h, pair):
         k = h.geoms.body[g]
         if k != WORLD:
             spin = vector(h.kin.V, k)
+            arm = vector(h.geoms.p, g)
             size = max(h.geoms.size[g, 0], max(h.geoms.size[g, 1], h.geoms.size[g, 2]))
+            size += math.sqrt(vector_dot(arm, arm))
             moved += h.settings[DT] ** 2 * vector_dot(spin, spin) * size
     return moved

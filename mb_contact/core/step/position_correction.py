@@ -79,6 +79,7 @@ def ask_for_nothing(h):
     need, count = h.need, h.contacts.count[0]
     fill(need.ahead.shape[0], need.ahead, 0.0)
     fill(count, need.asked, 0.0)
+    fill(need.rolls.shape[0], need.rolls, 0)
     for i in range(need.V.shape[0]):
         put_spatial(need.V, i, STILL)
     need.info[ASKED] = need.info[CORRECTED] = 0

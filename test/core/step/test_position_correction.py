@@ -152,6 +152,27 @@ def test_a_coin_that_rolls_on_its_rim_keeps_its_energy(time_step):
     assert told[-1].energy == pytest.approx(first.energy, rel=0.02)
 
 
+@pytest.mark.parametrize("shape, size", [("ellipsoid", (0.12, 0.08, 0.05)), ("cylinder", (0.05, 0.04))])
+def test_no_row_asks_for_more_velocity_than_that_of_its_approach(shape, size):
+    """Drops in steps of 4 ms; impulses of what rolls on do no work but that of the push-out."""
+    rng, asked = np.random.default_rng(5), 0
+    for _ in range(6):
+        pose = Pose((0.0, 0.0, 0.12), tuple(rng.uniform(-1.5, 1.5, 3)))
+        body = Primitive("body", shape, size, pose, "free", 1.0, material="m")
+        sim = mb.Simulator(Scene(primitives=(body,), ground=Ground(0.0, "m"), materials={"m": Material(0.5)},
+                                 time_step=4e-3))  # fmt: skip
+        sim.set_object("body", velocity=(*rng.normal(size=3) * 15.0, *rng.normal(size=3)))
+        for _ in range(100):
+            turn, velocity, at = sim.v[:3].copy(), sim.v[3:].copy(), sim.link_pose("body")[0].copy()
+            contacts = sim.step().contacts
+            for k in np.flatnonzero(sim.context.need.rolls[: len(contacts)]):
+                before = (velocity + np.cross(turn, contacts[k]["point"] - at)) @ contacts[k]["normal"]
+                ask = -sim.context.work.gap_shift[k] / sim.time_step
+                assert 0.0 < ask <= -before + 1e-9
+                asked += 1
+    assert asked > 10
+
+
 @pytest.mark.parametrize("time_step", [2e-3, 4e-3])
 def test_an_egg_that_rolls_keeps_its_energy_and_its_height(time_step):
     """What its rows ask for is a velocity of the step, which the certificate judges, and its push-out.
