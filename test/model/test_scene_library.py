@@ -197,9 +197,10 @@ def test_the_bin_is_what_its_program_writes():
 
 @pytest.mark.long
 def test_mixed_bodies_fall_into_a_bin_and_lie_still_in_it():
-    sim, worst, deepest, lost, solvers, _, rests = run(36, 3.0, say=lambda line: None)  # chaotic: by 1.8 s, by 2.0 s
+    # Chaotic, and what rolls to and fro between two others loses next to nothing: still by 1.8 s, 2.0 s, 6.4 s.
+    sim, worst, deepest, lost, solvers, _, rests = run(36, 15.0, say=lambda line: None)
     assert rests and not lost and not outside(sim, 0.06 * side_of(36))
     assert worst <= 10.0 * TOLERANCE
-    assert solvers["over_budget"] <= 20  # 0 to 12 of 1,000 steps: a pile is chaotic (design.md, "The tolerance")
+    assert solvers["over_budget"] <= 20  # 0 to 12 in all: a pile is chaotic (design.md, "The tolerance")
     assert solvers["newton"] > 10
     assert deepest < 4e-3
