@@ -234,6 +234,8 @@ class Tally:
             self._decide(undecided & ~reached, BROKEN, now, values)
 
     def _decide(self, which, state, now, values):
+        if not which.any():
+            return
         self.state = np.where(which, state, self.state)
         self.when, self.value = np.where(which, now, self.when), np.where(which, values, self.value)
 

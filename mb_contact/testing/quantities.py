@@ -82,7 +82,7 @@ def _length(rows):
 @_quantity("m")
 def height(view, memory, of: str, above: Place = "world"):
     """the height of {of} above {above}"""
-    return view.pose(of)[0][:, 2] - np.broadcast_to(_place(view, of, above), (view.count, 3))[:, 2]
+    return view.pose(of)[0][:, 2] - _place(view, of, above)[..., 2]
 
 
 @_quantity("m")
@@ -107,7 +107,7 @@ def tilt(view, memory, of: str):
     The angle between its z axis and the one that it had at the start.
     """
     now, first = view.pose(of)[1][:, :, 2], view.start(of)[1][:, :, 2]
-    return np.arctan2(_length(np.cross(now, first)), (now * first).sum(axis=-1))
+    return 2.0 * np.arctan2(_length(now - first), _length(now + first))
 
 
 @_quantity("m/s")
