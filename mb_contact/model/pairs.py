@@ -53,7 +53,7 @@ class PairLinks:
         return len(self._pairs)
 
     def __getitem__(self, row):
-        a, b = self._pairs[row]
+        a, b = self._pairs[row].tolist()  # twice as quick as with NumPy numbers
         return self._links[a], self._links[b]
 
 

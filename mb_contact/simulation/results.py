@@ -230,15 +230,14 @@ class Step:
         """
         table = self._numbers[HEAD:].reshape(-1, COLUMNS)
         out = np.empty(len(table), CONTACT_DTYPE)
-        links = [self._pair_links[pair] for pair in table[:, PAIR].astype(int)]
-        out["link_a"] = [a for a, _ in links]
-        out["link_b"] = [b for _, b in links]
+        links = [self._pair_links[int(pair)] for pair in table[:, PAIR].tolist()]
+        out["link_a"], out["link_b"] = [a for a, _ in links], [b for _, b in links]
         columns: dict[str, Any] = {"feature": FEATURE, "gap": GAP}
         columns |= {name: slice(k, k + 3) for name, k in (("point", POINT), ("normal", NORMAL), ("impulse", IMPULSE))}
         for name, column in columns.items():
             out[name] = table[:, column]
         codes = table[:, STATE].astype(int)
-        out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
+        out["state"] = [CONTACT_STATE_NAMES[code] for code in codes.tolist()]
         out["sigma"] = np.where(codes == SLIP, table[:, SLIDING], 0.0)
         return out
 

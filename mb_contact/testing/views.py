@@ -160,8 +160,9 @@ class SimulatorView(View):
 
     def _contacts(self):
         if self._touches is None:
-            found = () if self._step is None else self._step.contacts
-            self._touches = [(row["link_a"], row["link_b"], row["impulse"]) for row in found]
+            found = None if self._step is None else self._step.contacts
+            names = ("link_a", "link_b", "impulse")
+            self._touches = [] if found is None else list(zip(*(found[name] for name in names)))  # an eighth of rows'
         return self._touches
 
     def wrench(self, joint: str) -> Floats:
