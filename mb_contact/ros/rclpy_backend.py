@@ -7,6 +7,7 @@ import importlib
 import inspect
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -24,6 +25,7 @@ try:
     from rclpy.action import ActionServer, CancelResponse, GoalResponse
     from rclpy.callback_groups import ReentrantCallbackGroup
     from rclpy.context import Context
+    from rclpy.duration import Duration
     from rclpy.node import Node
     from rclpy.parameter import Parameter
     from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
@@ -39,6 +41,7 @@ except ImportError as _error:
     ) from None
 
 RESULT_SECONDS = 10  #: how long the result of an action's goal can be asked for; older releases of rclpy have 900
+LINGER = 0.5  #: seconds for which a node that leaves waits for who has not acknowledged its last messages
 NO_VENDOR = b"\0\0"  #: what identifiers of rtps.Participant begin with
 
 
@@ -297,12 +300,19 @@ class RclpyNode(Node):
         if self._closed:
             return
         self._closed = True
+        self._linger()
         self._turns.shutdown()
         for port in self._ports:
             port.close()
         super().destroy_node()
         if self.context.ok():
             rclpy.shutdown(context=self.context)
+
+    def _linger(self):
+        """Wait until what was sent last has arrived, but not long: readers that were killed never say so."""
+        end = time.monotonic() + LINGER
+        for publisher in self.publishers if self.context.ok() else ():
+            publisher.wait_for_all_acked(Duration(seconds=max(0.0, end - time.monotonic())))
 
 
 class RclpyPublisher:
