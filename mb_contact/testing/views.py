@@ -240,5 +240,3 @@ class WorldsView(View):
             return np.max([numbers[name] for name in RESIDUALS], axis=0)
         as_choice(field, numbers.dtype.names, "number of the certificate")
         return numbers[field].copy()
-
-
