@@ -25,12 +25,16 @@ from mb_contact.core.step.need import (
     FAR,
     FLAT,
     LEAST_WAY,
+    MASKED,
     MEAN,
+    MOMENT,
     PUSHED,
     SIDEWAYS,
+    SLOWS,
     STRIKES,
     SUNKEN,
     SURPASSED,
+    TOUCHING,
     put_met,
 )
 from mb_contact.core.tree.joints import integrate_joints
@@ -158,6 +162,30 @@ def is_far(h, pair, n):
 
 
 @kernel
+def _slows(h, pair, n):
+    """How much slower two shapes that meet with the normal n approach along the normal of the end [m a step].
+
+    Both as they move if nothing stops them; zero between flat faces, whose normal stays.
+    """
+    need, geoms, t = h.need, h.geoms, h.need.motion.time[0]
+    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    if max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE:
+        return 0.0
+    first = t if t < 0.5 else t - MOMENT
+    place_pair(geoms, pair, need.motion, first + MOMENT, need.poses)
+    before = separation_along(geoms, need.poses, a, b, n)
+    place_pair(geoms, pair, need.motion, first, need.poses)
+    before -= separation_along(geoms, need.poses, a, b, n)
+    place_pair(geoms, pair, need.motion, 1.0, need.poses)
+    after, m = climb(geoms, need.poses.geom_R, need.poses.geom_p, a, b, n, STALL)
+    if vector_dot(m, n) >= FLAT:
+        return 0.0
+    place_pair(geoms, pair, need.motion, 1.0 - MOMENT, need.poses)
+    after -= separation_along(geoms, need.poses, a, b, m)
+    return (after - before) / MOMENT
+
+
+@kernel
 def sunken(h, pair):
     """How deep bodies of a pair are in others, up to SUNKEN: by so much more they may be in each other [m]."""
     a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
@@ -177,7 +205,8 @@ def meet(h, k):
 
     Only who strikes has a point for each body: an impulse for the whole step at two points would not keep the angular
     momentum of the positions that it starts from.  Where the straight row of a contact would leave it open its gap is
-    what that row comes nearer until the moment.
+    what that row comes nearer until the moment.  A row leaves the velocity that closes its gap to the next step; where
+    curved surfaces are past each other by then nothing would stop it, so who grazes has no gap.
 
     Reads: buffers, geoms, need.  Writes: need.
     """
@@ -185,12 +214,20 @@ def meet(h, k):
     found, met = need.found, need.met
     way = relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
     find_contacts(h, pair, h.geoms.margin[0] + way, 0)
+    slows, least = 0.0, math.inf
+    stops = need.rule[MEAN] == 0.0 and need.info[MASKED] == 0 and need.kind[k] != STRIKES
+    if stops and found.count[0] > 0:
+        slows = _slows(h, pair, vector(found.normal, 0))
+        for i in range(found.count[0]):
+            least = min(least, found.gap[i])
     for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
         n = vector(found.normal, i)
         middle, apart = taken_back(h, i, need.motion.time[0])
         gap, closing = vector_dot(n, apart), vector_dot(n, _straight_way(need.motion, middle))
         if closing < 0.0 <= gap + closing:  # who grazes for what turning adds
             gap = min(gap, found.gap[i] - need.motion.time[0] * closing)
+        if slows > SLOWS * gap and found.gap[i] <= least + TOUCHING * h.geoms.unit[0]:
+            gap = min(gap, 0.0)
         j = put_met(met, pair, found.feature[i], gap, n, middle)
         if need.kind[k] == STRIKES:
             put_vector(met.spread, j, vector_sum(ZERO, 0.5, apart))

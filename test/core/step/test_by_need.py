@@ -63,3 +63,25 @@ def test_time_stepping_ends_where_the_event_scheme_does(settings):
     b, _ = two_balls(0.12, 0.7, collision_scheme="event")
     np.testing.assert_allclose(a.v, b.v, atol=1e-5)
     np.testing.assert_allclose(a.q, b.q, atol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1e-4, 1e-3])
+@pytest.mark.parametrize("speed", [1.0, 10.0])
+def test_who_grazes_is_stopped_wholly_wherever_in_a_step_it_does(depth, speed):
+    """Balls whose paths are less than their diameter apart; what a row left to the next step was not stopped there."""
+    dt, sine, start = 1e-3, 1.0 - depth / 0.1, np.array([0.5 * speed, 0.0, 0.0])
+    normal = np.array([-np.sqrt(1.0 - sine * sine), -sine, 0.0])
+    impulse = -(normal @ start) * normal
+    for phase in np.linspace(0.0, 1.0, 7):
+        x = 0.1 + 0.5 * phase * speed * dt
+        balls = tuple(
+            Primitive(f"ball_{i}", "sphere", (0.05,), Pose((side * x, side * 0.05 * sine, 0.0)), "free", 1.0,
+                      material="m", velocity=Velocity((0.0, 0.0, 0.0), -side * start))
+            for i, side in enumerate((-1.0, 1.0))
+        )  # fmt: skip
+        materials = {"m": Material(0.0)}
+        sim = mb.Simulator(Scene(primitives=balls, materials=materials, gravity=(0.0, 0.0, 0.0), time_step=dt))
+        for _ in range(int(0.3 / speed / dt)):
+            sim.step()
+        missing = np.linalg.norm(sim.v[3:6] - start - impulse) / np.linalg.norm(impulse)
+        assert missing <= 0.05, (phase, missing)
