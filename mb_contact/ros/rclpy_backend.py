@@ -3,6 +3,7 @@
 
 """The real rclpy behind the calls that the package uses, of a sourced ROS 2 or from PyPI."""
 
+import contextlib
 import importlib
 import inspect
 import os
@@ -311,8 +312,9 @@ class RclpyNode(Node):
     def _linger(self):
         """Wait until what was sent last has arrived, but not long: readers that were killed never say so."""
         end = time.monotonic() + LINGER
-        for publisher in self.publishers if self.context.ok() else ():
-            publisher.wait_for_all_acked(Duration(seconds=max(0.0, end - time.monotonic())))
+        for publisher in list(self.publishers) if self.context.ok() else ():
+            with contextlib.suppress(RuntimeError):  # of rcl: another thread has taken it down meanwhile
+                publisher.wait_for_all_acked(Duration(seconds=max(0.0, end - time.monotonic())))
 
 
 class RclpyPublisher:

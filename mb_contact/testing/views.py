@@ -114,14 +114,13 @@ class SimulatorView(View):
     def __init__(self, simulator_node: Any) -> None:
         super().__init__()
         self._node, self._step, self._touches = simulator_node, None, None
-        self._topics, self._poses = Topics(simulator_node.node), {}
+        self._topics = Topics(simulator_node.node)
         self.coming: set[str] = set()  #: links that are not there yet
 
     def take(self, step: Any) -> None:
         """The present state is another one, after ``step``."""
         self._step, self._touches, self.time = step, None, self._node.stamp() * 1e-9
         self.simulator = self._node.simulator
-        self._poses.clear()
 
     def _there(self, link):
         frames = self.simulator.world.frames
@@ -131,11 +130,9 @@ class SimulatorView(View):
         """Of a link or object."""
         if not self._there(link):
             return np.full((1, 3), np.nan), np.full((1, 3, 3), np.nan)
-        if link not in self._poses:
-            self.coming.add(link)  # it may go again
-            p, quaternion = self.simulator.link_pose(link)
-            self._poses[link] = p[None], quat_to_matrix(quaternion)[None]
-        return self._poses[link]
+        self.coming.add(link)  # it may go again
+        p, quaternion = self.simulator.link_pose(link)
+        return p[None], quat_to_matrix(quaternion)[None]
 
     def joint(self, name: str, what: str) -> Floats:
         """Of the joints that take efforts."""

@@ -20,10 +20,11 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import normal_velocity, relative_velocity
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.jit import kernel
-from mb_contact.core.step.need import is_soft
+from mb_contact.core.step.need import is_soft, strikes
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 
+STRIKING_SPEED = 1e-6  # least approach of who strikes [m/s]: after an impact without restitution rounding is left
 MASKING_SPEED = 1e3  # least raise of the rows of approaching contacts for the step without impacts [m/s]
 
 
@@ -56,10 +57,16 @@ def gap_now(h, i):
 
 
 @kernel
+def _least_speed(h, i, threshold):
+    """Approach from which contact i collides [m/s]: next to none of one that strikes, and is past by the next step."""
+    return min(threshold, STRIKING_SPEED * h.settings[UNIT_SPEED]) if strikes(h, i) else threshold
+
+
+@kernel
 def collides(h, i, threshold, lag, dt):
-    """Whether contact i approaches faster than the threshold and its path reaches the surface within dt."""
+    """Whether contact i strikes, or approaches faster than the threshold, and its path ends at the surface in dt."""
     before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-    if not before < -threshold or is_soft(h.geoms, h.contacts.pair[i]):
+    if not before < -_least_speed(h, i, threshold) or is_soft(h.geoms, h.contacts.pair[i]):
         return False
     free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
     return path_end(gap_now(h, i), before, free, lag, dt) <= 0.0
@@ -92,7 +99,7 @@ def mask_approaching(h, threshold):
     """Raise the rows of all contacts that approach faster than the threshold: what is left is smooth motion."""
     for i in range(h.contacts.count[0]):
         speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        if speed < -threshold:
+        if speed < -_least_speed(h, i, threshold):
             h.work.row_bias[i, 0] = MASKING_SPEED * h.settings[UNIT_SPEED] - 10.0 * speed
 
 

@@ -31,6 +31,7 @@ from mb_contact.core.step.need import (
     PUSHED,
     SIDEWAYS,
     SLOWS,
+    SLOWS_FLOW,
     STRIKES,
     SUNKEN,
     SURPASSED,
@@ -162,27 +163,32 @@ def is_far(h, pair, n):
 
 
 @kernel
-def _slows(h, pair, n):
-    """How much slower two shapes that meet with the normal n approach along the normal of the end [m a step].
+def _slows(h, pair, n, gap):
+    """By how much of its gap [m] a pair that meets with the normal n approaches less where the step ends.
 
-    Both as they move if nothing stops them; zero between flat faces, whose normal stays.
+    There along the normal that it has then, if its row stops all but what closes the gap: both shapes are where they
+    touch along n.  Zero between flat faces, whose normal stays.
     """
-    need, geoms, t = h.need, h.geoms, h.need.motion.time[0]
+    need, geoms = h.need, h.geoms
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE:
         return 0.0
-    first = t if t < 0.5 else t - MOMENT
-    place_pair(geoms, pair, need.motion, first + MOMENT, need.poses)
-    before = separation_along(geoms, need.poses, a, b, n)
-    place_pair(geoms, pair, need.motion, first, need.poses)
-    before -= separation_along(geoms, need.poses, a, b, n)
     place_pair(geoms, pair, need.motion, 1.0, need.poses)
+    deep = min(separation_along(geoms, need.poses, a, b, n), 0.0)
+    _shift(need.poses, a, vector_sum(ZERO, -deep, n))
     after, m = climb(geoms, need.poses.geom_R, need.poses.geom_p, a, b, n, STALL)
     if vector_dot(m, n) >= FLAT:
         return 0.0
     place_pair(geoms, pair, need.motion, 1.0 - MOMENT, need.poses)
+    _shift(need.poses, a, vector_sum(ZERO, -deep * (1.0 - MOMENT), n))
     after -= separation_along(geoms, need.poses, a, b, m)
-    return (after - before) / MOMENT
+    return gap + after / MOMENT
+
+
+@kernel
+def _shift(poses, g, way):
+    """Move shape g."""
+    put_vector(poses.geom_p, g, vector_sum(vector(poses.geom_p, g), 1.0, way))
 
 
 @kernel
@@ -214,19 +220,23 @@ def meet(h, k):
     found, met = need.found, need.met
     way = relative_way(h.buffers.travel, h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1])
     find_contacts(h, pair, h.geoms.margin[0] + way, 0)
-    slows, least = 0.0, math.inf
-    stops = need.rule[MEAN] == 0.0 and need.info[MASKED] == 0 and need.kind[k] != STRIKES
-    if stops and found.count[0] > 0:
-        slows = _slows(h, pair, vector(found.normal, 0))
-        for i in range(found.count[0]):
-            least = min(least, found.gap[i])
+    first, flows = 0, need.rule[MEAN] != 0.0
+    for i in range(found.count[0]):
+        first = i if found.gap[i] < found.gap[first] else first
+    grazes = (flows or need.info[MASKED] == 0) and need.kind[k] != STRIKES and found.count[0] > 0
+    if grazes:
+        n = vector(found.normal, first)
+        gap = vector_dot(n, taken_back(h, first, need.motion.time[0])[1])
+        grazes = _slows(h, pair, n, gap) > (SLOWS_FLOW if flows else SLOWS) * gap
+        if grazes and flows:
+            need.kind[k], grazes = STRIKES, False
     for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
         n = vector(found.normal, i)
         middle, apart = taken_back(h, i, need.motion.time[0])
         gap, closing = vector_dot(n, apart), vector_dot(n, _straight_way(need.motion, middle))
         if closing < 0.0 <= gap + closing:  # who grazes for what turning adds
             gap = min(gap, found.gap[i] - need.motion.time[0] * closing)
-        if slows > SLOWS * gap and found.gap[i] <= least + TOUCHING * h.geoms.unit[0]:
+        if grazes and found.gap[i] <= found.gap[first] + TOUCHING * h.geoms.unit[0]:
             gap = min(gap, 0.0)
         j = put_met(met, pair, found.feature[i], gap, n, middle)
         if need.kind[k] == STRIKES:

@@ -67,7 +67,8 @@ def test_time_stepping_ends_where_the_event_scheme_does(settings):
 
 @pytest.mark.parametrize("depth", [1e-6, 1e-4, 1e-3])
 @pytest.mark.parametrize("speed", [1.0, 10.0])
-def test_who_grazes_is_stopped_wholly_wherever_in_a_step_it_does(depth, speed):
+@pytest.mark.parametrize("settings", [EULER, RK4, {"integrator": "midpoint"}], ids=["euler", "rk4", "midpoint"])
+def test_who_grazes_is_stopped_wholly_wherever_in_a_step_it_does(depth, speed, settings):
     """Balls whose paths are less than their diameter apart; what a row left to the next step was not stopped there."""
     dt, sine, start = 1e-3, 1.0 - depth / 0.1, np.array([0.5 * speed, 0.0, 0.0])
     normal = np.array([-np.sqrt(1.0 - sine * sine), -sine, 0.0])
@@ -80,8 +81,9 @@ def test_who_grazes_is_stopped_wholly_wherever_in_a_step_it_does(depth, speed):
             for i, side in enumerate((-1.0, 1.0))
         )  # fmt: skip
         materials = {"m": Material(0.0)}
-        sim = mb.Simulator(Scene(primitives=balls, materials=materials, gravity=(0.0, 0.0, 0.0), time_step=dt))
+        scene = Scene(primitives=balls, materials=materials, gravity=(0.0, 0.0, 0.0), time_step=dt, **settings)
+        sim = mb.Simulator(scene)
         for _ in range(int(0.3 / speed / dt)):
             sim.step()
         missing = np.linalg.norm(sim.v[3:6] - start - impulse) / np.linalg.norm(impulse)
-        assert missing <= 0.05, (phase, missing)
+        assert missing <= (0.17 if settings == EULER else 0.03), (phase, missing)
