@@ -87,3 +87,16 @@ def test_who_grazes_is_stopped_wholly_wherever_in_a_step_it_does(depth, speed, s
             sim.step()
         missing = np.linalg.norm(sim.v[3:6] - start - impulse) / np.linalg.norm(impulse)
         assert missing <= (0.17 if settings == EULER else 0.03), (phase, missing)
+
+
+@pytest.mark.parametrize("offset", [1e-9, 1e-5, 1e-3])
+def test_who_lands_head_on_ends_on_what_it_lands_on(offset):
+    """A ball that would be through another in one step is no graze: it touches, and does not stop above."""
+    balls = (
+        Primitive("post", "sphere", (0.005,), Pose((0.0, 0.0, 0.0)), "weld", material="m"),
+        Primitive("ball", "sphere", (0.005,), Pose((offset, 0.0, 0.035)), "free", 0.1, material="m",
+                  velocity=Velocity((0.0, 0.0, 0.0), (0.0, 0.0, -10.0))),
+    )  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=balls, materials={"m": Material(0.5)}, time_step=0.004))
+    sim.step()
+    assert np.linalg.norm(sim.link_pose("ball")[0]) == pytest.approx(0.01, abs=1e-4)
