@@ -211,8 +211,8 @@ def meet(h, k):
 
     Only who strikes has a point for each body: an impulse for the whole step at two points would not keep the angular
     momentum of the positions that it starts from.  Where the straight row of a contact would leave it open its gap is
-    what that row comes nearer until the moment.  A row leaves the velocity that closes its gap to the next step; where
-    curved surfaces are past each other by then nothing would stop it, so who grazes has no gap.
+    what that row comes nearer until the moment.  A row leaves the velocity that closes its gap to the next step; who
+    grazes is past the other by then, so that it has no gap, or strikes under flows.
 
     Reads: buffers, geoms, need.  Writes: need.
     """
