@@ -164,10 +164,10 @@ def is_far(h, pair, n):
 
 @kernel
 def _slows(h, pair, n, gap):
-    """By how much of its gap [m] a pair that meets with the normal n approaches less where the step ends.
+    """How much less than its gap a pair that meets with the normal n comes nearer at the end's velocity [m a step].
 
-    There along the normal that it has then, if its row stops all but what closes the gap: both shapes are where they
-    touch along n.  Zero between flat faces, whose normal stays.
+    At the end of the motion that its row leaves it, which closes the gap along n, and along the normal that the pair
+    has there.  Zero between flat faces, whose normal stays.
     """
     need, geoms = h.need, h.geoms
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
