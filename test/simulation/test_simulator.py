@@ -132,9 +132,9 @@ def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
     assert tally.residual <= 1e-9
     assert tally.dynamics <= 1e-10
     assert tally.effort <= 1e-6  # [N m], of limit impulses over the time step
-    # it really was a run with contacts: of the robot, sticking and sliding, on limits; hardly any deeper than 1 um
+    # it really was a run with contacts: of the robot, sticking and sliding, on limits, from above and inside
     assert tally.contact_steps >= 2500 and tally.robot_contact_steps >= 500
-    assert tally.limit_steps >= 500 and tally.penetrating <= 5
+    assert tally.limit_steps >= 500 and tally.penetrating >= 1
     assert tally.states == {"separate", "stick", "slip"}
     assert len(tally.pairs - RESTING) >= 5
 
