@@ -45,9 +45,8 @@ FLAT = 1.0 - 1e-10  #: cosine of the angle that the normal may turn by then: it 
 LEAST_WAY = 1e-6  #: of a pair in a step, for that [m]
 FAR = 1.0  #: way before two shapes meet, in sizes of the smaller one, from which they strike in the midst of the step,
 SIDEWAYS = 1e-3  #: and the part of it along the surfaces
-MOMENT = 1e-3  #: part of a step in which it is looked how fast a pair approaches where the step ends,
-SLOWS = 0.2  #: and how much less that is for who grazes, in parts of what closes the gap,
-SLOWS_FLOW = 0.02  #: and under flows, whose ends stop what they find there
+MOMENT = 1e-3  #: part of a step in which it is looked how fast a pair goes apart where the step ends,
+CLOSES = 0.98  #: and part of what closes its gap that it has to approach by under flows, whose ends stop what is there
 SAME = 1.0 - 1e-14  #: cosine of a normal at the start and at the moment of meeting that are one
 
 

@@ -21,6 +21,7 @@ from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import (
     ASKED_FIRST,
+    CLOSES,
     DEPTH,
     FAR,
     FLAT,
@@ -30,8 +31,6 @@ from mb_contact.core.step.need import (
     MOMENT,
     PUSHED,
     SIDEWAYS,
-    SLOWS,
-    SLOWS_FLOW,
     STRIKES,
     SUNKEN,
     SURPASSED,
@@ -163,26 +162,26 @@ def is_far(h, pair, n):
 
 
 @kernel
-def _slows(h, pair, n, gap):
-    """How much less than its gap a pair that meets with the normal n comes nearer at the end's velocity [m a step].
+def _parting(h, pair, n):
+    """How fast a pair that meets with the normal n goes apart where the step ends [m a step].
 
     At the end of the motion that its row leaves it, which closes the gap along n, and along the normal that the pair
-    has there.  Zero between flat faces, whose normal stays.
+    has there.  Never between flat faces, whose normal stays.
     """
     need, geoms = h.need, h.geoms
     a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     if max(geoms.kind[a], geoms.kind[b]) >= SHAPE_PLANE:
-        return 0.0
+        return -math.inf
     place_pair(geoms, pair, need.motion, 1.0, need.poses)
     deep = min(separation_along(geoms, need.poses, a, b, n), 0.0)
     _shift(need.poses, a, vector_sum(ZERO, -deep, n))
     after, m = climb(geoms, need.poses.geom_R, need.poses.geom_p, a, b, n, STALL)
     if vector_dot(m, n) >= FLAT:
-        return 0.0
+        return -math.inf
     place_pair(geoms, pair, need.motion, 1.0 - MOMENT, need.poses)
     _shift(need.poses, a, vector_sum(ZERO, -deep * (1.0 - MOMENT), n))
     after -= separation_along(geoms, need.poses, a, b, m)
-    return gap + after / MOMENT
+    return after / MOMENT
 
 
 @kernel
@@ -227,7 +226,7 @@ def meet(h, k):
     if grazes:
         n = vector(found.normal, first)
         gap = vector_dot(n, taken_back(h, first, need.motion.time[0])[1])
-        grazes = _slows(h, pair, n, gap) > (SLOWS_FLOW if flows else SLOWS) * gap
+        grazes = _parting(h, pair, n) > (-CLOSES * gap if flows else 0.0)
         if grazes and flows:
             need.kind[k], grazes = STRIKES, False
     for i in range(min(found.count[0], met.pair.shape[0] - met.count[0])):
