@@ -82,7 +82,7 @@ class Tally:
 
     def __init__(self):
         self.residual = self.dynamics = self.effort = 0.0
-        self.contact_steps = self.robot_contact_steps = self.limit_steps = self.penetrating = 0
+        self.contact_steps = self.robot_contact_steps = self.limit_steps = 0
         self.states, self.pairs = set(), set()
 
 
@@ -112,7 +112,6 @@ def judged(sim, source, efforts):
         pairs = {frozenset(pair) for pair in zip(contacts["link_a"], contacts["link_b"])}
         tally.pairs |= pairs
         tally.robot_contact_steps += bool(pairs - RESTING)
-        tally.penetrating += bool((contacts["gap"] < -1e-6).any())
         assert step.certificate.contacts == len(contacts)
         assert step.certificate.residual <= 1e-9
         own = np.clip(effort, -limit, limit) - sim.world.tree.damping[joints] * v_next[joints]
@@ -132,9 +131,9 @@ def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
     assert tally.residual <= 1e-9
     assert tally.dynamics <= 1e-10
     assert tally.effort <= 1e-6  # [N m], of limit impulses over the time step
-    # it really was a run with contacts: of the robot, sticking and sliding, on limits, from above and inside
+    # it really was a run with contacts: of the robot, sticking and sliding, on limits
     assert tally.contact_steps >= 2500 and tally.robot_contact_steps >= 500
-    assert tally.limit_steps >= 500 and tally.penetrating >= 1
+    assert tally.limit_steps >= 500
     assert tally.states == {"separate", "stick", "slip"}
     assert len(tally.pairs - RESTING) >= 5
 
