@@ -7,7 +7,7 @@
 
 Simulator and controllers run in lockstep, in processes of their own and in a ROS domain of their own.  ``disturbed`` is
 a grasp with two pushes, a controller killed and started again, a spawn, a deletion and a reset at stated times.
-Every run is one of each number of busy loops beside it and of each backend in turn; of all of them a loop has one hash,
+Each turn runs every loop on every backend, beside each number of busy loops.  All runs of a loop have to have one hash,
 which is of coordinates, velocities and efforts of every state.
 """
 

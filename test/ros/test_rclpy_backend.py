@@ -253,3 +253,18 @@ def test_malformed_bytes_are_counted_and_told_on_rclpy():
     told, node = [], SimpleNamespace(undecodable=0, get_logger=lambda: Silent())
     batch = taken(node, [of(b"2", 20), of(b"x", 5), of(b"1", 10)])
     assert batch == [(b"1", 1), (b"2", 2)] and node.undecodable == 1 and "cannot decode a str on t" in told[0]
+
+
+def test_a_node_that_leaves_waits_for_its_last_messages(monkeypatch):
+    """rclpy forgets what has not arrived: the last command of a controller, where the simulator is busy."""
+    from rclpy.publisher import Publisher
+
+    from mb_contact.ros import create_node
+
+    asked = []
+    monkeypatch.setattr(Publisher, "wait_for_all_acked", lambda self, timeout: asked.append((self.topic_name, timeout)))
+    node = create_node("leaving", "rclpy")
+    node.create_publisher("std_msgs/msg/String", "last_words", 10)
+    node.destroy_node()
+    waits = {topic: timeout.nanoseconds for topic, timeout in asked}
+    assert 0 < waits["/last_words"] <= 5e8
