@@ -76,7 +76,7 @@ class Certificate(NamedTuple):
     cone_violation: float  #: largest friction impulse beyond the pyramid or the cone [N s]
     penetration: float  #: deepest penetration at the start of the step [m]
     solver: str  #: how the step was solved: warm_start, newton, levelled, no_push_out or over_budget (docs/contact.md)
-    iterations: int  #: Newton steps of the last solve of the step's problem, which flows solve twice
+    iterations: int  #: Newton steps with every exchange of contacts; of a flow or a step in parts, of its last solve
     contacts: int  #: contact points
     energy: float  #: mechanical energy after the step [J]
     energy_balance: float  #: energy minus initial energy minus all work done since the start [J]

@@ -15,6 +15,7 @@ from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import derive
 from mb_contact.core.step.end_gap import measure_end
+from mb_contact.core.step.passing import leave_out_passers
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, solve
 from mb_contact.core.step.push_out import drop_small_gaps
@@ -99,6 +100,7 @@ def find_impulses(h):
     status = LIMIT_MISSED
     while status == LIMIT_MISSED or status == CONTACTS_CHANGED:  # one limit more, or other contacts
         assemble(h)
+        leave_out_passers(h)
         status = assemble_problem(h)
         if status == OK and h.sleep.rule[MAY_SLEEP] != 0.0:
             drop_small_gaps(h)

@@ -36,8 +36,7 @@ from mb_contact.core.collision.meeting import (
     place_pair,
 )
 from mb_contact.core.collision.shapes import has_faces
-from mb_contact.core.constraints.contact import normal_velocity
-from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
+from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.exchange import exchange, forget, leave_out
@@ -65,7 +64,6 @@ from mb_contact.core.step.need import (
     OUT,
     ROUND,
     SAME,
-    SLOW,
     STANDS,
     STARTED,
     STRIKES,
@@ -73,10 +71,10 @@ from mb_contact.core.step.need import (
     TOUCHING,
     TRIED,
     WAITS,
-    is_soft,
+    drop_pair,
+    is_asked,
     part_of,
     put_pair,
-    was_loaded,
 )
 from mb_contact.core.step.pair_motion import (
     end_of_step,
@@ -88,6 +86,7 @@ from mb_contact.core.step.pair_motion import (
     second_order,
     sunken,
 )
+from mb_contact.core.step.passing import take_back
 from mb_contact.core.tree.spatial import (
     put_vector,
     vector,
@@ -140,7 +139,7 @@ def _first_new(h, i, grazes):
         j = h.frames.known[k]
         if j >= 0 and memory.impulse[j, 0] > 0.0:
             continue
-        if _is_asked(h, contacts.pair[k], k):
+        if is_asked(h, contacts.pair[k], k):
             return k
     return -1
 
@@ -159,28 +158,6 @@ def _may_graze(h, k):
         return False
     end = gap + dt * (h.sol.u[3 * k] - h.rows.offset[3 * k])
     return min(gap, end) <= second_order(h, h.contacts.pair[k])
-
-
-@kernel
-def _is_asked(h, pair, i):
-    """Whether the pair of contact i is questioned: not loaded in the last step, and not decided on in this one.
-
-    Soft pairs keep the rows of the start.
-    A half-space has one normal; its row asks too much only of a path that does not end with its last velocity.
-    """
-    a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
-    kind = max(h.geoms.kind[a], h.geoms.kind[b])
-    if kind > SHAPE_PLANE or is_soft(h.geoms, pair):
-        return False
-    slow = -SLOW * h.settings[UNIT_SPEED]
-    if kind == SHAPE_PLANE and (
-        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= slow
-    ):
-        return False
-    for k in range(h.need.info[COUNT]):
-        if h.need.pair[k] == pair:
-            return False
-    return not was_loaded(h, pair)
 
 
 @kernel
@@ -210,7 +187,7 @@ def claim(h, marks, touching):
     claimed = 0
     for i in range(h.contacts.count[0]):
         far = h.contacts.gap[i] > touching and marks[i] != 0
-        if far and _is_asked(h, h.contacts.pair[i], i):
+        if far and is_asked(h, h.contacts.pair[i], i):
             put_pair(h, h.contacts.pair[i], CLAIMED, i)
             claimed += 1
     return claimed
@@ -222,6 +199,8 @@ def _decide(h):
     need = h.need
     info = need.info
     if info[STARTED] == 0:
+        if info[ROUND] == 0 and info[TRIED] != 0:
+            take_back(h)
         info[STARTED], info[AT] = ASKS, info[COUNT]
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0, False) if info[ROUND] <= MOST_ROUNDS else -1
@@ -253,7 +232,7 @@ def _decide(h):
                 continue
         info[LOOKED] = 0
         if need.verdict[info[AT]] == OPEN_STILL:
-            _forget(need, info[AT])
+            drop_pair(need, info[AT])
         else:
             info[AT] += 1
     info[STARTED] = 0
@@ -273,15 +252,6 @@ def _changes(need):
         if need.part[k] != part_of(need.verdict[k]):
             return True
     return False
-
-
-@kernel
-def _forget(need, k):
-    """Take pair k off the list, to be questioned again where a later solution holds it; the last takes its place."""
-    last = need.info[COUNT] - 1
-    need.pair[k], need.verdict[k], need.first[k] = need.pair[last], need.verdict[last], need.first[last]
-    need.part[k], need.time[k], need.kind[k] = need.part[last], need.time[last], need.kind[last]
-    need.info[COUNT] = last
 
 
 @kernel

@@ -5,9 +5,7 @@
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import copy_contact, find_contact, normal_velocity
-from mb_contact.core.handle import TIED, UNIT_SPEED
 from mb_contact.core.jit import TRUTH, kernel, on_demand
-from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.need import (
     BACK,
     CAME,
@@ -15,27 +13,27 @@ from mb_contact.core.step.need import (
     FELL_BACK,
     HELD,
     JOINED,
-    MASKED,
-    MEAN,
     MET,
     MOST_ROUNDS,
     NONE,
     OF_MEETING,
     OF_START,
-    OPEN,
     OUT,
     PASSED,
     ROUND,
+    SPENT,
     STANDS,
     STRIKES,
     TRIED,
     part_of,
     verdict_on,
 )
-from mb_contact.core.step.problem import STEP, rows_in_use, solve, start
+from mb_contact.core.step.passing import can_stay_open, open_rows
+from mb_contact.core.step.problem import STEP, solve, start
 from mb_contact.core.step.step import settle
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import put_vector, vector
+from mb_contact.core.workspace import ITERATIONS
 from mb_contact.types import (
     CONTACTS_CHANGED,
     OK,
@@ -104,6 +102,7 @@ def _begin_round(h):
             for c in range(3):
                 need.impulse[i, c] = h.sol.r[3 * i + c]
     info[ROUND] += 1
+    info[SPENT] += work.info[ITERATIONS]
     _copy_contacts(contacts, 0, contacts.count[0], need.last, 0)
     need.last.count[0] = contacts.count[0]
     for i in range(contacts.count[0]):
@@ -130,22 +129,12 @@ def leave_out(h):
         if need.verdict[k] != OUT or need.part[k] != OF_START:
             return False
         changes = True
-    plain = h.solver[TIED] == 0.0 and h.friction.model[MODEL] == COULOMB and need.rule[MEAN] == 0.0
-    if not (changes and plain) or info[MASKED] != 0 or info[ROUND] >= MOST_ROUNDS:
+    if not changes or info[ROUND] >= MOST_ROUNDS or not can_stay_open(h):
         return False
     _begin_round(h)
+    open_rows(h)
     _note(need)
-    info[TRIED], fastest = 1, h.settings[UNIT_SPEED]
-    for i in range(rows_in_use(h)):
-        fastest = max(fastest, abs(h.sol.q[i]))
-    for i in range(h.contacts.count[0]):
-        if verdict_on(need, h.contacts.pair[i]) == OUT:
-            h.sol.q[3 * i] += OPEN * fastest
-            h.rows.offset[3 * i] += OPEN * fastest
-            row = 3 * i
-            while row >= 0:
-                h.sol.r[row] = 0.0
-                row = h.rows.next[row]
+    info[TRIED] = 1
     start(h)
     return solve(h, STEP) == OK and settle(h) == OK
 

@@ -7,14 +7,16 @@ import math
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.declare import Integers, Reals, allocate
+from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
     put_vector,
 )
 from mb_contact.core.workspace import Kinematics
-from mb_contact.types import RIGID, Contacts
+from mb_contact.types import RIGID, SHAPE_PLANE, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its
 #: contact is one of contact coordinates; JOINED: those of features that meet later stand beside its own; OPEN_STILL:
@@ -26,8 +28,9 @@ ASKS, MOVES = 1, 2  #: of Need.info[STARTED]: pairs that are new are pushed toge
 #: some pairs are looked for where the step ends
 ON, MEAN, LOOKS_BACK = range(3)
 #: of Need.info
-COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER, BACK = range(13)
+COUNT, AT, STARTED, WAITS, LOOKED, TOUCHES, MASKED, ROUND, TRIED, ASKED, CORRECTED, SOLVER, BACK, SPENT = range(14)
 CAME, PASSED, FELL_BACK = range(3)  #: of Need.told
+IMPULSES, VELOCITIES, RAY, PUSH_OUT, OFFSETS = range(5)  #: of Need.kept
 LEFT_OUT = -1  #: status: the problem is solved without the pairs that are left out, which goes on to be decided on
 
 TOUCHING = 5e-8  #: overlap up to which shapes that end so only touch: faces that are flush [m],
@@ -54,7 +57,7 @@ class Need(NamedTuple):
     """What is decided about the pairs of a step; n bodies, N velocities, c contacts."""
 
     rule: Annotated[Reals, 3]
-    info: Annotated[Integers, 13]
+    info: Annotated[Integers, 14]
     told: Annotated[Integers, 3]  #: pairs with contacts of the moment of meeting, that pass, that fell back
     pair: Annotated[Integers, "c"]
     verdict: Annotated[Integers, "c"]
@@ -89,7 +92,7 @@ class Need(NamedTuple):
 @kernel
 def begin_review(h):
     """Nothing is decided about the contacts of a new step.  Reads: nothing.  Writes: need, work."""
-    fill(13, h.need.info, 0)
+    fill(14, h.need.info, 0)
     fill(3, h.need.told, 0)
     h.need.met.count[0] = 0
     h.need.mesh_end[0] = math.inf
@@ -108,12 +111,52 @@ def put_pair(h, pair, verdict, contact):
 
 
 @kernel
+def drop_pair(need, k):
+    """Take pair k off the list, to be questioned again where a later solution holds it; the last takes its place."""
+    last = need.info[COUNT] - 1
+    need.pair[k], need.verdict[k], need.first[k] = need.pair[last], need.verdict[last], need.first[last]
+    need.part[k], need.time[k], need.kind[k] = need.part[last], need.time[last], need.kind[last]
+    need.info[COUNT] = last
+
+
+@kernel
 def verdict_on(need, pair):
     """The verdict on a pair; STANDS where it is not under review."""
     for k in range(need.info[COUNT]):
         if need.pair[k] == pair:
             return need.verdict[k]
     return STANDS
+
+
+@kernel
+def is_asked(h, pair, i):
+    """Whether the pair of contact i is questioned: not loaded in the last step, and not decided on in this one.
+
+    Soft pairs keep the rows of the start.
+    A half-space has one normal; its row asks too much only of a path that does not end with its last velocity.
+    """
+    a, b = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
+    kind = max(h.geoms.kind[a], h.geoms.kind[b])
+    if kind > SHAPE_PLANE or is_soft(h.geoms, pair):
+        return False
+    slow = -SLOW * h.settings[UNIT_SPEED]
+    if kind == SHAPE_PLANE and (
+        h.need.rule[MEAN] == 0.0 or normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) >= slow
+    ):
+        return False
+    for k in range(h.need.info[COUNT]):
+        if h.need.pair[k] == pair:
+            return False
+    return not was_loaded(h, pair)
+
+
+@kernel
+def is_known(h, pair):
+    """Whether the last step's problem had a contact of the pair.  Reads: memory.  Writes: nothing."""
+    for j in range(h.memory.count[0]):
+        if h.memory.pair[j] == pair:
+            return True
+    return False
 
 
 @kernel

@@ -23,7 +23,17 @@ from mb_contact.core.constraints.bilateral import LOADS
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.step.need import ASKED, CORRECTED, ROUND, SOLVER
+from mb_contact.core.step.need import (
+    ASKED,
+    CORRECTED,
+    IMPULSES,
+    OFFSETS,
+    PUSH_OUT,
+    RAY,
+    ROUND,
+    SOLVER,
+    VELOCITIES,
+)
 from mb_contact.core.step.problem import STEP, rows_in_use, solve, start
 from mb_contact.core.step.sleep import has_sleepers, hold_velocities
 from mb_contact.core.step.step import apply_impulses, settle
@@ -33,7 +43,6 @@ from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import OK, SOLVER_NO_PUSH_OUT, SOLVER_OVER_BUDGET
 
 MOST_CORRECTIONS = 2  #: of positions in a step
-IMPULSES, VELOCITIES, RAY, PUSHED, OFFSETS = range(5)  #: of Need.kept
 TURNS = 1e-6  #: depth from which shapes that are no meshes are asked to end farther apart, and contacts roll on [m]
 STRAY = 1000.0  #: end that a row tells, in depths found, from which it is not the row of what is there
 
@@ -172,7 +181,7 @@ def _keep(h):
     copy(n_rows, h.sol.r, kept[IMPULSES])
     copy(n_rows, h.sol.q, kept[VELOCITIES])
     copy(n_rows, h.sol.ray, kept[RAY])
-    copy(n_rows, h.sol.pushed, kept[PUSHED])
+    copy(n_rows, h.sol.pushed, kept[PUSH_OUT])
     copy(n_rows, h.rows.offset, kept[OFFSETS])
     copy(h.v.shape[0], h.work.speed, h.need.speed)
     h.need.info[SOLVER] = h.work.info[STAGE]
@@ -185,7 +194,7 @@ def _restore(h):
     copy(n_rows, kept[IMPULSES], h.sol.r)
     copy(n_rows, kept[VELOCITIES], h.sol.q)
     copy(n_rows, kept[RAY], h.sol.ray)
-    copy(n_rows, kept[PUSHED], h.sol.pushed)
+    copy(n_rows, kept[PUSH_OUT], h.sol.pushed)
     copy(n_rows, kept[OFFSETS], h.rows.offset)
     copy(h.v.shape[0], h.need.speed, h.work.speed)
     h.work.info[STAGE] = h.need.info[SOLVER]

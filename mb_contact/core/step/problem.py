@@ -45,7 +45,7 @@ from mb_contact.core.solve.newton_step import copy_rows, keeps
 from mb_contact.core.solve.own_compliance import add_own
 from mb_contact.core.solve.search import first_share, search
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, ISLANDS, MASSES, ROWS
-from mb_contact.core.step.need import ROUND
+from mb_contact.core.step.need import CORRECTED, ROUND
 from mb_contact.core.step.push_out import drop_gaps, drop_push_out, drop_small_gaps
 from mb_contact.core.step.sleep import has_sleepers, is_nearly_at_rest, sleeps
 from mb_contact.core.workspace import CONTACT, ITERATIONS, STAGE, UNILATERAL
@@ -249,7 +249,7 @@ def _goal(h, purpose):
     """What is asked of the islands of the posed problem."""
     tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
     taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
-    if purpose == STEP and h.need.info[ROUND] > 0:
+    if purpose == STEP and (h.need.info[ROUND] > 0 or h.need.info[CORRECTED] > 0):
         taken = 1.0  # of the same step with other contacts: most islands have their impulses already
     polish = purpose != STEP or h.solver[TWICE] == 0.0
     return Goal(tolerance, taken, purpose == STEP, purpose < IMPACT, polish, LEAST_EPS)

@@ -13,7 +13,7 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
 from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.solve.newton_step import STANDING
-from mb_contact.core.step.need import is_soft
+from mb_contact.core.step.need import SPENT, is_soft
 from mb_contact.core.tree.spatial import put_vector
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,
@@ -95,7 +95,7 @@ def summarise(h):
 
     ENERGY_GAINED, ENERGY_REMOVED, BALANCE, PIECES, BY_EULER, TIME_STEPPED and RELEASED are filled in by others.
 
-    Reads: bil, contacts, geoms, sol, work.  Writes: work.
+    Reads: bil, contacts, geoms, need, sol, work.  Writes: work.
     """
     work, info, out = h.work, h.bil.info, h.work.record
     out[COMPLEMENTARITY] = h.sol.residuals[DISTANCE]
@@ -106,7 +106,7 @@ def summarise(h):
         if not is_soft(h.geoms, h.contacts.pair[i]):
             out[PENETRATION] = max(out[PENETRATION], -work.report[i, GAP])
     out[SOLVER] = work.info[STAGE]
-    out[NEWTON_STEPS] = work.info[ITERATIONS]
+    out[NEWTON_STEPS] = work.info[ITERATIONS] + h.need.info[SPENT]
     out[POINTS] = h.contacts.count[0]
     out[ENERGY] = work.energy[KINETIC] + work.energy[POTENTIAL]
     out[KINETIC_ENERGY] = work.energy[KINETIC]

@@ -10,6 +10,7 @@ from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.need import ON
+from mb_contact.core.step.passing import leave_out_passers
 from mb_contact.errors import InputError
 from mb_contact.lazy import imported
 from mb_contact.simulation.stepping.impacts import Impacts
@@ -69,6 +70,7 @@ class ContactStep:
     def solve(self, handle):
         """Pose and solve the problem of the step; returns a status."""
         assemble(handle)
+        leave_out_passers(handle)
         return _problem.assemble_problem(handle) or _problem.solve(handle, _problem.STEP)
 
     def finish(self, handle, candidates):
