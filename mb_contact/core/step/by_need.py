@@ -11,7 +11,8 @@ and is with the solution, is questioned:
     1. Where n is the normal of a face, and pushing the pair further together along n, and aside with its motion, by
        several times its way in the step leaves n the direction of least depth, it meets along n whatever the others do:
        its rows stand (``is_plain``).
-    2. Otherwise the problem is solved without it, and both shapes are moved along that motion (``meeting.py``).  Who
+    2. Otherwise the problem is solved without it, as it is at first without those that passed in the last step
+       (``passing.py``), and both shapes are moved along that motion (``meeting.py``).  Who
        passes is left alone.  Who meets gets the contacts of the moment of meeting: their normal, the middle of both
        bodies' points, and as gap the separation along that normal at the start.
     3. Of pairs of one tree the first one that meets comes in, for it may keep the others apart.  Solved with these,
@@ -199,9 +200,12 @@ def _decide(h):
     need = h.need
     info = need.info
     if info[STARTED] == 0:
-        if info[ROUND] == 0 and info[TRIED] != 0:
-            take_back(h)
         info[STARTED], info[AT] = ASKS, info[COUNT]
+        if info[ROUND] == 0 and info[TRIED] != 0 and take_back(h):
+            info[AT] = 0
+            for k in range(info[COUNT]):
+                if need.verdict[k] == OUT:
+                    need.verdict[k] = _first_verdict(h, need.pair[k])
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0, False) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:

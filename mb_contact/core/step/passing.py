@@ -6,8 +6,8 @@
 A body that passes another stays beside it for many steps, and in each of them the row of the step's start would hold
 it: the solution with all rows is then far from that of the step, and takes many Newton steps.  So a pair with a gap,
 of which the last step's problem had no contact, begins as one that is left out: it has passed, or was not near.  Its
-rows are posed, and kept open.  Where the solution fulfils them they are what they were; otherwise the pair is moved
-along the motion, as all that are left out.
+rows are posed, and kept open.  Where the solution fulfils them they are what they were; otherwise the pair is
+questioned as one that is loaded.
 """
 
 from mb_contact.core.arrays import copy
