@@ -200,12 +200,12 @@ def _decide(h):
     need = h.need
     info = need.info
     if info[STARTED] == 0:
+        if info[ROUND] == 0 and info[TRIED] != 0:
+            take_back(h)
         info[STARTED], info[AT] = ASKS, info[COUNT]
-        if info[ROUND] == 0 and info[TRIED] != 0 and take_back(h):
-            info[AT] = 0
-            for k in range(info[COUNT]):
-                if need.verdict[k] == OUT:
-                    need.verdict[k] = _first_verdict(h, need.pair[k])
+        for k in range(info[COUNT] if info[ROUND] == 0 and info[TRIED] != 0 else 0):
+            if need.verdict[k] == OUT:
+                need.verdict[k], info[AT] = _first_verdict(h, need.pair[k]), 0
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0, False) if info[ROUND] <= MOST_ROUNDS else -1
         while k >= 0:

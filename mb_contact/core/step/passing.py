@@ -12,7 +12,7 @@ questioned as one that is loaded.
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.handle import TIED, UNIT_LENGTH, UNIT_SPEED
-from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
+from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.solve.friction import COULOMB, MODEL
 from mb_contact.core.step.certify import certify_step
 from mb_contact.core.step.need import (
@@ -110,9 +110,9 @@ def _leaves(need, pair):
     return False
 
 
-@on_demand(TRUTH)
+@on_demand(NOTHING)
 def take_back(h):
-    """Have the rows of the first problem that its solution fulfils in it, as they were; whether any are still out.
+    """Have the rows of the first problem that its solution fulfils in it, as they were.
 
     Reads: art, bil, contacts, kin, need, rows, sol, system, work.  Writes: bil, need, rows, sol, system.
     """
@@ -131,7 +131,6 @@ def take_back(h):
         need.info[TRIED] = 0
         start(h)
         certify_step(h)
-    return some
 
 
 @kernel

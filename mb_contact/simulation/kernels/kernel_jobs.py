@@ -15,7 +15,7 @@ import numpy as np
 from mb_contact.compile.workers import serve
 from mb_contact.core.declare import allocate
 from mb_contact.core.rays.cast import meet_triangles, turn_tiles
-from mb_contact.core.step import closing, problem, step
+from mb_contact.core.step import closing, passing, problem, step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.worlds import run, store
 from mb_contact.errors import MbContactError
@@ -54,6 +54,7 @@ _STAGES = {
     "conclude": step.conclude,
     "find_near": step.find_near,
     "assemble": assemble,
+    "leave_out_passers": passing.leave_out_passers,
     "settle": step.settle,
     "smooth_dynamics": step.smooth_dynamics,
     "refresh": closing.refresh,

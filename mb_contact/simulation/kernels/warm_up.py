@@ -39,7 +39,7 @@ STEP = (
     Job("stage", "assemble_problem", 46), Job("stage", "find_contacts", 77), Job("stage", "solve", 26),
     Job("stage", "conclude", 50), Job("stage", "find_near", 40), Job("stage", "assemble", 45),
     Job("stage", "settle", 20), Job("terms", functions=20), Job("stage", "smooth_dynamics", 10),
-    *(Job("stage", name) for name in ("refresh", "begin_step", "saturate", "whole")),
+    *(Job("stage", name) for name in ("refresh", "begin_step", "saturate", "leave_out_passers", "whole")),
 )  # fmt: skip
 WORLDS = (Job("worlds", functions=12),)  #: steps of many worlds
 CAMERAS = (Job("cameras", functions=20),)
