@@ -3,6 +3,7 @@
 
 """Choose a backend and run its nodes."""
 
+import contextlib
 import importlib.util
 import os
 from collections.abc import Callable, Sequence
@@ -66,9 +67,10 @@ def spin_once(node: Any, timeout_sec: float | None = None) -> None:
 
 
 def spin(node: Any, stop: Callable[[], bool] | None = None) -> None:
-    """Work until ``stop()`` is true (asked after every round) or KeyboardInterrupt arrives."""
-    while stop is None or not stop():
-        node.spin_once(0.1)
+    """Work until ``stop()`` is true (asked after every round) or Ctrl-C (SIGINT) arrives."""
+    with contextlib.suppress(KeyboardInterrupt):
+        while stop is None or not stop():
+            node.spin_once(0.1)
 
 
 def spin_safely(node: Any, timeout_sec: float | None) -> None:

@@ -174,11 +174,10 @@ class CommandInbox:
                 return f"joint '{name}' has no actuator for what is asked, and the message has no efforts"
         elif effort.shape[0] != len(rows) or not len(rows):
             return f"{effort.shape[0]} efforts for {len(rows)} joints"
-        for field, (_, values) in targets.items():
-            if not np.isfinite(values).all():
-                return f"{field} hold NaN or infinity"
-        if not np.isfinite(effort).all():
-            return f"effort[{int(np.flatnonzero(~np.isfinite(effort))[0])}] is not finite"
+        for field, (places, values) in {**targets, "effort": (rows, effort)}.items():
+            for place, value in zip(places, values):
+                if not np.isfinite(value):
+                    return f"{field}: that of joint '{list(self._index)[place]}' is {value}"
         if run not in (None, self._run):
             return f"it answers run {run}, and this is run {self._run}"
         if stamp is None and self._options.lockstep and self._options.unstamped_commands == "refuse":

@@ -111,10 +111,9 @@ class Inputs:
         self._listen_for_pushes()
         self._listen_for_handles()
 
-    def ask_actuators(self) -> None:
-        """Hand on the targets that have come in."""
+    def ask_actuators(self, asked: dict[str, dict[str, float]]) -> None:
+        """Hand on targets, as ``CommandInbox.take_targets`` has them."""
         simulator = self._owner.simulator
-        asked = self.commands.take_targets()
         if not any(asked.values()):
             return
         groups = {}  # joints of which the same is asked

@@ -94,7 +94,7 @@ class SimulatorNode:
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.watch = None  #: called between two control periods, before the state is told, with the last step or None
-        self.commanded = None  #: called with the efforts that are to act; returns those that do
+        self.commanded = None  #: called with the efforts and targets that have come; returns those that act
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self._looks = Looks(node, self._record, lambda: self.inputs.unheard() if self._lockstep.waiting_for else ())
         self.inputs.listen()
@@ -267,10 +267,11 @@ class SimulatorNode:
     def _efforts(self, force=False):
         """What acts from now on; in lockstep what has acted since the last control instant."""
         if self._effort is None or self._is_control_instant() or not self.options.lockstep:
-            self.inputs.ask_actuators()
+            asked = self.inputs.commands.take_targets()
             self._effort = self._policy.effort(self.stamp() * 1e-9, force)
             if self.commanded is not None:
-                self._effort = self.commanded(self._effort)
+                self._effort, asked = self.commanded(self._effort, asked)
+            self.inputs.ask_actuators(asked)
         return self._effort
 
     def _is_control_instant(self):

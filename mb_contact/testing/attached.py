@@ -63,6 +63,7 @@ class TopicsView(View):
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         self._first = stamp if self._first is None else self._first
         self._state, self.time = message, stamp - self._first
+        self._meet(self._frames)
         self._heard(self)
 
     def pose(self, link: str) -> Placed:
@@ -76,12 +77,6 @@ class TopicsView(View):
         if frame == link and link not in ROOTS:
             return np.full((1, 3), np.nan), np.full((1, 3, 3), np.nan)
         return p[None], R[None]
-
-    def start(self, link: str) -> Placed:
-        """Where a frame was when it was heard of first."""
-        if link in self._start and np.isnan(self._start[link][0]).any():
-            del self._start[link]
-        return super().start(link)
 
     def joint(self, name: str, what: str) -> Floats:
         """Of joint_states."""

@@ -55,6 +55,12 @@ class Quantity:
     def __le__(self, high: float) -> Check:
         return Check(self, high=float(high))
 
+    def __invert__(self) -> Check:
+        """The check that something is not so."""
+        if not self.is_truth:
+            raise InputError(f"~ is for what is so or not, such as touch('box'); {self.text} takes >= or <=")
+        return self <= 0.0
+
     def between(self, low: float, high: float) -> Check:
         """The check that it is from ``low`` to ``high``."""
         return Check(self, float(low), float(high))
@@ -73,6 +79,24 @@ class Quantity:
 
 def _make(make, parameters):
     return make(**parameters)
+
+
+def as_check(given: Any) -> Check:
+    """A check; of a quantity that is so or not, that it is so.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    if isinstance(given, Quantity) and given.is_truth:
+        return given >= 1.0
+    if isinstance(given, Check):
+        return given
+    what = f"{given.text} without a bound" if isinstance(given, Quantity) else f"{type(given).__name__} {given!r}"
+    raise InputError(
+        f"expected a check, such as height('box') >= 0.1, touch('box') or ~touch('box', by='table'); got {what}"
+    )
 
 
 @dataclass(frozen=True)
@@ -138,6 +162,7 @@ class Expectation:
     name: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "check", as_check(self.check))
         given = [key for key in ("until", "within", "at") if getattr(self, key) is not None]
         if len(given) > 1:
             raise InputError(f"'{self.title}' has {' and '.join(given)}; an expectation has one of them")
@@ -195,7 +220,10 @@ class Tally:
 
     def prime(self, view: Any) -> None:
         """Read the quantity once, at the start: what is wrong with its names comes before anything moves."""
-        self.expectation.check.quantity.read(view, {})
+        try:
+            self.expectation.check.quantity.read(view, {})
+        except InputError as error:
+            raise InputError(f"the check '{self.expectation.title}': {error}") from None
 
     def see(self, view: Any) -> None:
         """Look at the present state."""

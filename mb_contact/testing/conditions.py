@@ -93,7 +93,7 @@ class Conditions:
 
 
 class Channel:
-    """What becomes of commands on their way: a delay and losses, in each of many worlds.
+    """What becomes of commands on their way, efforts and targets: a delay and losses, in each of many worlds.
 
     Parameters
     ----------
@@ -110,6 +110,8 @@ class Channel:
         self._length = int(self._delays.max()) + 1
         self._past: Any = None
         self._now: Any = None
+        self._asked: list[dict[str, Any]] = [{}] * self._length
+        self._kept = np.ones(len(conditions), dtype=bool)
         self._count = 0
 
     @property
@@ -126,7 +128,16 @@ class Channel:
             self._count = 0
         self._past[self._count % self._length] = efforts
         arrived = self._past[(self._count - self._delays) % self._length, np.arange(len(efforts))]
-        kept = np.array([random.random() for random in self._random]) >= self._losses
-        self._now = np.where(kept[:, None], arrived, self._now)
+        self._kept = np.array([random.random() for random in self._random]) >= self._losses
+        self._now = np.where(self._kept[:, None], arrived, self._now)
         self._count += 1
         return self._now.copy()
+
+    def pass_targets(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The targets that act in the first world when these are asked for, behind ``pass_on`` of their efforts.
+
+        A command is late or lost as a whole; where none has arrived yet, none is asked for.
+        """
+        now = self._count - 1
+        self._asked[now % self._length] = asked
+        return self._asked[(now - self._delays[0]) % self._length] if self._kept[0] else {}

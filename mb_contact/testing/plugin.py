@@ -49,7 +49,9 @@ def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
 
     def start(scene: Any, *controllers: str, **options: Any) -> Run:
         plan = scene if isinstance(scene, Plan) else Plan(scene, controllers, **({"backend": backend} | options))
-        run = Run(plan, base / f"run_{len(runs) + 1}" if runs else base)
+        terminal = request.config.pluginmanager.getplugin("terminalreporter")
+        say = None if terminal is None else lambda line: terminal.write_line(f"mb-contact: {line}")
+        run = Run(plan, base / f"run_{len(runs) + 1}" if runs else base, say)
         run.__enter__()
         runs.append(run)
         return run

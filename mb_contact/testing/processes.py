@@ -23,7 +23,8 @@ DOMAINS = range(1, 101)  #: below the ephemeral ports
 PYTHONS = ("python", "python3")  #: stand for the interpreter that runs here
 GRACE = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0))  #: how one is asked to end, and how long to wait [s]
 ASKED = (0, -signal.SIGINT, -signal.SIGTERM, 130, 143)  #: exit codes of who was asked to end
-TAIL = 8  #: lines of a log that are told
+TAIL = 12  #: lines of a log that are told,
+NOISE = "nanobind:"  #: but for those that begin so: what a library leaks at the end
 
 
 _turns = itertools.count(os.getpid())
@@ -139,7 +140,9 @@ class Program:
                     env=self._environment, start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
-            raise InputError(f"the controller '{self.text}' cannot be started: {error.strerror}") from None
+            words = f"the controller '{self.text}' cannot be started: {self._words[0]}: {error.strerror}"
+            remedy = "; is it installed and on PATH, and is ROS 2 sourced if it is from there?"
+            raise InputError(words + (remedy if isinstance(error, FileNotFoundError) else "")) from None
 
     @property
     def code(self) -> int | None:
@@ -187,7 +190,8 @@ class Program:
     def tail(self) -> str:
         """The last lines that it has printed."""
         try:
-            lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+            text = self.log.read_text(encoding="utf-8", errors="replace")
+            lines = [line for line in text.splitlines() if not line.startswith(NOISE)]
         except OSError:
             lines = []
         return "\n".join(f"    {line}" for line in lines[-TAIL:]) or "    (it has printed nothing)"

@@ -46,7 +46,10 @@ def _quantity(unit: str) -> Callable[[Callable[..., Any]], Callable[..., Quantit
             return Quantity(texts[0] if len(texts) == 1 else tuple(texts), unit, read, (quantity, dict(given)))
 
         quantity.__name__ = quantity.__qualname__ = name
-        quantity.__doc__, quantity.__signature__, quantity.unit = f"{reader.__doc__}\n\n[{unit}]", own, unit
+        said, *more = inspect.cleandoc(reader.__doc__).splitlines()
+        said = f"Whether {said.split('|')[0]}." if "|" in said else said[0].upper() + said[1:].rstrip(".") + "."
+        quantity.__doc__ = "\n".join([said, *more, *(["", f"[{unit}]"] if unit else [])])
+        quantity.__signature__, quantity.unit = own, unit
         QUANTITIES[name] = quantity
         return quantity
 

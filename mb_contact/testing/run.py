@@ -10,6 +10,7 @@ for something: what a test does between two waits happens at a simulated time, n
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 import threading
 import time
@@ -36,6 +37,7 @@ TELL = 30.0  #: between two lines about what is waited for [wall s]
 FRAME = 0.04  #: between two pictures of the film [simulated s]
 FOREVER = 1e9  #: a duration that nobody reaches; a step that is impossible ends such a run [s]
 STOP_SECONDS = 60.0  #: for the physics thread to end
+__tracebackhide__ = operator.methodcaller("errisinstance", CheckFailed)  #: pytest shows the test's own line
 
 
 class Run:
@@ -113,7 +115,9 @@ class Run:
         period = self.node.options.control_period or simulator.scene.rates.get("control_period", simulator.time_step)
         channel = Channel([self.plan.conditions], period)
         if not channel.is_clear:
-            self.node.commanded = lambda effort: channel.pass_on(np.asarray(effort)[None])[0]
+            self.node.commanded = lambda effort, asked: (
+                channel.pass_on(np.asarray(effort)[None])[0], channel.pass_targets(asked)
+            )  # fmt: skip
         self.node.watch = self._watch
         self._record()
         thread = threading.Thread(target=self._simulate, name="physics", daemon=True)
@@ -190,6 +194,8 @@ class Run:
                 self._goal = None
                 self.node.paused = True  # not by do_pause, which would tell the state before its time
                 self._changed.notify_all()
+        if self.plan.duration is not None and self.time >= self.plan.duration - EPSILON:
+            self._end()
 
     def _take_picture(self):
         simulator = self.node.simulator
@@ -246,7 +252,8 @@ class Run:
     def _require(self, reached, what):
         if not reached:
             self.close()
-            why = "\n".join(self.failures) or "its controllers have ended"
+            over = self.plan.duration is not None and self.time >= self.plan.duration - EPSILON
+            why = "\n".join(self.failures) or ("that is its duration" if over else "its controllers have ended")
             raise CheckFailed(f"{what}: the run ended at {self.time:.3f} s: {why}")
 
     # --- what a test calls ------------------------------------------------------------------------------
@@ -265,7 +272,7 @@ class Run:
     def expect(self, check: Check, **when: Any) -> Tally:
         """Judge a check from now on, while the test does other things; ``when`` as :class:`Expectation` has it."""
         tally = Tally(Expectation(check, **({"after": self.time} | when)))
-        self.value(check.quantity)
+        self.value(tally.expectation.check.quantity)
         self.tallies.append(tally)
         return tally
 

@@ -233,6 +233,9 @@ def _simulate(worlds, plan, plans, law, tallies, progress):
     period = max(1, round(worlds.scene.rates.get("control_period", dt) / dt))
     channel, view = Channel([entry.conditions for entry in plans], period * dt), WorldsView(worlds)
     steps = round(plan.duration / dt)
+    view.take(0.0)
+    for tally in tallies:
+        tally.prime(view)
     for taken in range(0, steps + 1, period):
         now = taken * dt
         view.take(now)

@@ -41,10 +41,15 @@ class View:
         self._start: dict[str, Placed] = {}
 
     def start(self, link: str) -> Placed:
-        """Where a link was when it was asked for first: at the start, for what is there then."""
-        if link not in self._start:
-            self._start[link] = self.pose(link)
-        return self._start[link]
+        """Where a link was at the first observation that had it; NaN before."""
+        return self._start[link] if link in self._start else self.pose(link)
+
+    def _meet(self, links):
+        """Keep where links are that have not been there before: that is their start."""
+        for link in set(links) - set(self._start):
+            place = self.pose(link)
+            if not np.isnan(place[0]).any():
+                self._start[link] = place
 
     def pose(self, link: str) -> Placed:
         """Positions and rotations of a link in world axes; NaN while it is not there."""
@@ -114,13 +119,16 @@ class SimulatorView(View):
     def __init__(self, simulator_node: Any) -> None:
         super().__init__()
         self._node, self._step, self._touches = simulator_node, None, None
+        self.simulator: Any = None
         self._topics = Topics(simulator_node.node)
         self.coming: set[str] = set()  #: links that are not there yet
 
     def take(self, step: Any) -> None:
         """The present state is another one, after ``step``."""
         self._step, self._touches, self.time = step, None, self._node.stamp() * 1e-9
-        self.simulator = self._node.simulator
+        if self.simulator is not self._node.simulator:
+            self.simulator = self._node.simulator
+            self._meet(self.simulator.world.frames)
 
     def _there(self, link):
         frames = self.simulator.world.frames
@@ -195,6 +203,11 @@ class WorldsView(View):
     def take(self, time: float) -> None:
         """The present states are other ones."""
         self.time, self._touches = time, None
+
+    def start(self, link: str) -> Placed:
+        """Where a link was when this was first asked for."""
+        self._meet([link])
+        return super().start(link)
 
     def pose(self, link: str) -> Placed:
         """Of a link or object."""

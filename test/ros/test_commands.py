@@ -310,7 +310,7 @@ def test_targets_go_to_the_joints_that_have_an_actuator_for_them():
     assert (box.accepted, box.rejected) == (2, 0)
     for names, fields, words in (
         (["a", "b"], {"position": [1.0, 2.0]}, "joint 'b' has no actuator for what is asked"),
-        (["a"], {"position": [math.inf]}, "positions hold NaN or infinity"),
+        (["a"], {"position": [math.inf]}, "positions: that of joint 'a' is inf"),
         (["c"], {"velocity": [1.0]}, "joint 'c' has no actuator"),
         (["a"], {"position": [1.0, 2.0]}, "must be empty or"),
     ):  # fmt: skip

@@ -97,7 +97,7 @@ def test_before_a_controller_is_active_nan_is_refused_and_then_all_is_well():
         states = peer.listen("robot_joint_states")
         commands = hardware(peer)
         unclaimed = peer.joint_command(JOINTS, [1.0, 1.0, float("nan")], WALL)
-        told = lambda: any("effort[2] is not finite" in line for line in node.errors)  # noqa: E731
+        told = lambda: any("effort: that of joint" in line for line in node.errors)  # noqa: E731
         peer.send_until(commands, unclaimed, told)
         peer.until(lambda: states)
         assert not any(state.effort.any() for state in states)  # whole, not joint by joint

@@ -26,6 +26,7 @@ from mb_contact.testing import (
     force,
     height,
     held,
+    joint,
     slip,
     touch,
 )
@@ -101,8 +102,8 @@ def test_a_controller_is_killed_and_started_again_at_a_simulated_time(tmp_path):
     [
         pytest.param("--force 3", ["is at most 0.02 m from 0 s to 0.9 s; measured: 0.02"], marks=pytest.mark.slow),
         ("dies", ["ended with exit code 3", "the gripper is on fire"]),
-        pytest.param("nan", ["at 0.500 s the node rejected a message on joint_commands: effort[0] is not finite"],
-                     marks=pytest.mark.slow),
+        pytest.param("nan", ["at 0.500 s the node rejected a message on joint_commands: ",
+                             "effort: that of joint 'left_jaw_joint' is nan"], marks=pytest.mark.slow),
         pytest.param("leaves", ["the run ended then"], marks=pytest.mark.slow),
     ],
 )
@@ -124,12 +125,79 @@ def test_a_controller_that_hangs_spends_its_budget_of_wall_time(tmp_path):
     assert "left_jaw_joint" in str(told.value) and run.programs[0].code is not None
 
 
+def test_truths_are_checks_and_what_is_none_is_told(tmp_path):
+    with Run(plan(), tmp_path) as run:
+        run.now(~touch("box_left", by="left_jaw"))
+        run.wait_for(touch("box_left", by="left_jaw"), within=0.8)
+        for wrong in (height("box_left"), touch("box_left") == True):  # noqa: E712
+            with pytest.raises(InputError, match="expected a check, such as"):
+                run.wait_for(wrong, within=1.0)
+    with pytest.raises(InputError, match="~ is for what is so or not"):
+        ~height("box_left")
+
+
+def test_a_run_ends_with_its_duration_whoever_waits(tmp_path):
+    with Run(plan(duration=0.2), tmp_path) as run:
+        with pytest.raises(CheckFailed, match="measured: .* at most by 0.200 s"):
+            run.wait_for(height("box_left") >= 10.0, within=5.0)
+        assert run.time == pytest.approx(0.2)
+    with Run(plan(duration=0.2), tmp_path) as run, pytest.raises(CheckFailed, match="that is its duration"):
+        run.advance(1.0)
+
+
 @pytest.mark.slow
 def test_commands_that_come_late_or_never_act_as_stated(tmp_path):
     late, run = finished(plan(conditions=Conditions(delay=0.05, loss=0.3, seed=2)), tmp_path)
     assert late[0].passed
     again = replay(Simulator(SCENE), read_recording(tmp_path / "run.mcap"))
     assert again.equal == again.compared
+
+
+SLIDE = """<robot name="slide"><link name="rail"/><link name="cart"><inertial><mass value="1"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
+  <limit effort="100" velocity="5" lower="-1" upper="1"/></joint></robot>"""
+SLIDE_SCENE = """models: [{urdf: slide.urdf, actuators: {slide: {kind: position, stiffness: 100, damping: 10}}}]
+gravity: [0, 0, 0]
+rates: {control_period: 0.01}
+"""
+ASKS = """from mb_contact.ros import QoS, create_node, spin
+node = create_node("asks")
+publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", QoS(10))
+command = node.message_type("sensor_msgs/msg/JointState")()
+command.name = ["slide"]
+def answer(state):
+    command.header, command.position = state.header, [0.2]
+    publisher.publish(command)
+node.create_subscription("sensor_msgs/msg/JointState", "joint_states", answer, QoS(10))
+spin(node)
+"""
+
+
+def asks_for_targets(folder, **options):
+    """A run of a cart whose controller asks for 0.2 m at every state."""
+    for name, text in (("slide.urdf", SLIDE), ("slide.yaml", SLIDE_SCENE), ("asks.py", ASKS)):
+        (folder / name).write_text(text, encoding="utf-8")
+    command = f"{sys.executable} {folder / 'asks.py'}"
+    return Run(Plan(folder / "slide.yaml", (command,), backend="embedded", **options), folder / "out")
+
+
+def test_targets_of_actuators_come_late_or_are_lost_as_efforts_are(tmp_path):
+    curves = []
+    for conditions in (Conditions(), Conditions(delay=0.1), Conditions(loss=0.9, seed=0)):
+        with asks_for_targets(tmp_path, conditions=conditions) as run:
+            curves.append([(run.advance(0.05), run.value(joint("slide")))[1] for _ in range(6)])
+        assert "Traceback" not in run.programs[0].log.read_text()
+    at_once, late, lossy = curves
+    assert at_once[0] > 0.0 and late[:2] == [0.0, 0.0] and late[2:] == pytest.approx(at_once[:4], abs=1e-12)
+    assert 0.0 <= lossy[0] < at_once[0]
+
+
+def test_the_start_is_that_of_the_run_whenever_it_is_asked_for(tmp_path):
+    with asks_for_targets(tmp_path) as run:
+        run.advance(0.3)
+        moved = run.value(joint("slide"))
+        assert moved > 0.01 and run.value(distance("cart", to="start")) == pytest.approx(moved)
 
 
 @pytest.mark.slow

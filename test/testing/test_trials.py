@@ -84,6 +84,12 @@ def test_commands_are_delayed_and_lost():
     channel = Channel([Conditions(), Conditions(delay=0.02), Conditions(loss=0.5, seed=1)], 0.01)
     acted = np.array([channel.pass_on(np.full((3, 1), float(i)))[:, 0] for i in range(200)])
     assert (acted[:, 0] == np.arange(200)).all() and (acted[2:, 1] == np.arange(198)).all() and acted[1, 1] == 0.0
+    late, lossy = Channel([Conditions(delay=0.02)], 0.01), Channel([Conditions(loss=0.5, seed=1)], 0.01)
+    targets = []
+    for channel in (late, lossy):
+        targets.append([(channel.pass_on(np.zeros((1, 1))), channel.pass_targets({"i": i}))[1] for i in range(200)])
+    assert targets[0] == [{}, {}, *({"i": i} for i in range(198))]
+    assert [entry.get("i") is not None for entry in targets[1]] == list(np.diff(acted[:, 2], prepend=-1.0) != 0.0)
     lost = np.mean(np.diff(acted[:, 2]) == 0.0)
     assert 0.4 < lost < 0.6 and (acted[:, 2] <= np.arange(200)).all()
 
