@@ -282,7 +282,19 @@ class Tally:
     def result(self, world: int = 0) -> Result:
         """The verdict, in one world."""
         passed = bool(self.state[world] != BROKEN)
-        return Result(self.expectation.title, passed, self.sentence(world), float(self.when[world]))
+        measured = self._measured_within(world) if passed and self._seen else ""
+        return Result(self.expectation.title, passed, self.sentence(world), float(self.when[world]), measured)
+
+    def _measured_within(self, world):
+        """What was measured of a check that has held: at the moment that counts, or the worst of all."""
+        entry, check = self.expectation, self.expectation.check
+        if check.quantity.is_truth:
+            return ""
+        if entry.within is not None or entry.at is not None:
+            return f"{check.quantity.words(self.value[world])} at {self.when[world]:.3f} s"
+        least, most = (check.quantity.words(bound[world]) for bound in (self._lowest, self._highest))
+        found = [] if math.isinf(check.low) else [f"at least {least}"]
+        return " and ".join(found if math.isinf(check.high) else [*found, f"at most {most}"])
 
     def sentence(self, world: int = 0) -> str:
         """What was expected and what was measured, in one world."""

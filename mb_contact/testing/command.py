@@ -54,12 +54,13 @@ def _once(plan: Plan, arguments: Any, out: Path) -> tuple[bool, list[Result]]:
         with Run(plan, out) as run:
             results = run.finish()
     for result in results:
-        print(f"{'passed' if result.passed else 'FAILED'}  {result.name if result.passed else result.text}", flush=True)
+        passed = result.name + (f" ({result.measured})" if result.measured else "")
+        print(f"passed  {passed}" if result.passed else f"FAILED  {result.text}", flush=True)
     passed = all(result.passed for result in results)
     if not plan.attach and (not passed or arguments.html):
         print("\n".join(leave(run, command_line(arguments))), flush=True)
     words = "passed" if passed else "failed"
-    print(f"the test {words}: {run.time:.3f} s {'watched' if plan.attach else 'simulated'}", file=sys.stderr)
+    print(f"the test {words}: {run.time:.3f} s {'watched' if plan.attach else 'simulated'}", flush=True)
     return passed, results
 
 

@@ -17,3 +17,4 @@ class Result(NamedTuple):
     passed: bool
     text: str  #: what was expected and measured
     time: float  #: of the decision, simulated [s]
+    measured: str = ""  #: of a check that passed: how near it was

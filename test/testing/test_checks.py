@@ -62,6 +62,20 @@ def test_when_an_expectation_is_kept(when, curve, state, words):
     assert tally.state[0] == state and words in tally.sentence(), tally.sentence()
 
 
+@pytest.mark.parametrize(
+    "check, when, words",
+    [
+        (HEIGHT >= 1.0, {}, "at least 1.25 m"),
+        (HEIGHT.between(0.0, 9.0), {}, "at least 1.25 m and at most 3 m"),
+        (HEIGHT >= 1.0, {"within": 0.2, "lasting": 0.1}, "1.25 m at 0.100 s"),
+        (HEIGHT >= 1.0, {"at": "end"}, "2 m at 0.200 s"),
+    ],
+)
+def test_a_check_that_is_kept_says_how_near_it_was(check, when, words):
+    assert seen(Expectation(check, **when), [3.0, 1.25, 2.0]).result().measured == words
+    assert seen(Expectation(HEIGHT >= 2.0), [3.0, 1.25, 2.0]).result().measured == ""
+
+
 def test_each_world_has_its_own_verdict():
     curve = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.5], [1.0, 1.0, 0.5]]
     tally = seen(Expectation(HEIGHT.between(1.0, 2.0), within=0.2, lasting=0.1), curve, worlds=3)
