@@ -17,7 +17,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, rpy_to_matrix
 from mb_contact.simulation.initial import initial_penetrations
-from mb_contact.types import JOINT_FLOATING
+from mb_contact.types import JOINT_FLOATING, JOINT_REVOLUTE
 
 SAMPLES = 12  #: postures that are looked at
 SEEDS = 8  #: solutions of inverse kinematics that are looked at for each goal
@@ -85,21 +85,25 @@ def start_positions(
 ) -> np.ndarray:  # fmt: skip
     """Coordinates of a robot at which nothing overlaps: the hand over the place before it, best pointing down.
 
-    Those count first from which it can go down to the height ``low`` [m] without touching what stands.
+    Those count first from which it can go down to the height ``low`` [m] without touching what stands, then those
+    whose joints are least turned.
     """
     down = [rpy_to_matrix((np.pi, 0.0, yaw)) for yaw in (0.0, 0.5 * np.pi, np.pi, -0.5 * np.pi)]
     wanted: list[Any] = [lambda at, R=R: {hand: (at, matrix_to_quat(R))} for R in down]
     wanted.append(lambda at: {Point(hand): at})
-    best, least = neutral(model), (np.inf, np.inf)
+    best, least, found = neutral(model), (np.inf, np.inf, np.inf), None
     for goal, candidate in chain(_solutions(world, model, first, wanted, over), ((None, q) for q in postures(model))):
+        if least[:2] == (0.0, 0.0) and goal is not found:  # all of one way to hold the hand have been looked at
+            break
         depth, below = _overlap(world, model, first, candidate, ignored), np.inf
         if depth == 0.0 and goal is not None:
             start = placed(world, model, candidate, first).q0
             lowered = _solved(world, model, goal((*over[:2], low)), start, 1)
             below = np.inf if lowered is None else _overlap(world, model, first, lowered, ignored, world.objects)
-        if (depth, below) < least:
-            best, least = candidate, (depth, below)
-        if least == (0.0, 0.0) or (goal is None and least[0] == 0.0):
+        turned = float(np.abs(candidate - neutral(model)).max(initial=0.0))
+        if (depth, below, turned) < least:
+            best, least, found = candidate, (depth, below, turned), goal
+        if goal is None and least[0] == 0.0:
             break
     return best
 
@@ -123,7 +127,14 @@ def _solved(world, model, goal, start, starts, seed=0):
     if not found.reached:
         return None
     at = dict(zip(world.joint_names, world.joint_q))
-    return model.q_from({name: float(found.q[at[name]]) for name in model.joint_names})
+    q = model.q_from({name: float(found.q[at[name]]) for name in model.joint_names})
+    turning = set(model.tree.q_start[model.tree.joint_type == JOINT_REVOLUTE].tolist())
+    limits = zip(model.joint_q, model.lower[model.joint_v], model.upper[model.joint_v])
+    for i, low, high in limits:  # whole turns that lead back towards zero, of joints that have room for them
+        turns = 2.0 * np.pi * round(q[i] / (2.0 * np.pi)) if i in turning else 0.0
+        if turns and low <= q[i] - turns <= high:
+            q[i] -= turns
+    return q
 
 
 def _overlap(world, model, first, q, ignored, objects=()):

@@ -9,7 +9,7 @@ import numpy as np
 
 import mb_contact as mb
 from mb_contact.dynamics import Point
-from mb_contact.programs.starting import _overlap, _solutions, start_positions
+from mb_contact.programs.starting import _overlap, _solutions, _solved, start_positions
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.25 0 0"/><mass value="1"/><inertia ixx="0.02" iyy="0.02" izz="0.02"
 ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.25 0 0"/><geometry><box size="0.4 0.05 0.05"/></geometry>
@@ -30,3 +30,15 @@ def test_an_elbow_that_would_meet_the_table_is_not_below():
     q = start_positions(world, model, 0, "tip", over, 0.05)
     np.testing.assert_allclose(mb.frame_pose(model, q, "tip")[1], over, atol=1e-8)
     assert mb.frame_pose(model, q, "fore")[1][2] > 0.5  # the elbow is above the way down
+
+
+def test_joints_that_may_turn_more_than_once_start_near_zero():
+    wide = ARM.replace('lower="-3" upper="3"', 'lower="-6.28" upper="6.28"')
+    scene = mb.Scene(models=(mb.model.SceneModel(wide),), ground=mb.model.Ground())
+    world, model, at = mb.build_world(scene), mb.load_urdf(wide), (0.4, 0.0, 0.75)
+    start = np.array([6.0, -5.5])
+    q = _solved(world, model, {Point("tip"): at}, start, 1)
+    assert np.abs(q).max() < np.pi
+    np.testing.assert_allclose(mb.frame_pose(model, q, "tip")[1], at, atol=1e-8)
+    straight = start_positions(world, model, 0, "tip", at, 0.05)
+    assert np.abs(straight).max() <= np.abs(q).max() + 1e-9
