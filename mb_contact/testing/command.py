@@ -52,6 +52,8 @@ def _once(plan: Plan, arguments: Any, out: Path) -> tuple[bool, list[Result]]:
         results = run.finish()
     else:
         with Run(plan, out) as run:
+            for warning in run.scene.warnings:
+                print(f"mb-contact: {warning}", file=sys.stderr, flush=True)
             results = run.finish()
     for result in results:
         passed = result.name + (f" ({result.measured})" if result.measured else "")

@@ -216,10 +216,14 @@ class Run:
         with self._changed:
             self._goal = goal
         self.node.ask(lambda: self.node.do_pause(False))
-        while self._goal is not None and not self._over:
-            with self._changed:
-                self._changed.wait(LOOK)
-            self._look()
+        try:
+            while self._goal is not None and not self._over:
+                with self._changed:
+                    self._changed.wait(LOOK)
+                self._look()
+        except KeyboardInterrupt:
+            self._say(self._whereabouts())
+            raise
         return self._goal is None
 
     def _look(self):
@@ -239,7 +243,9 @@ class Run:
 
     def _whereabouts(self):
         waiting = self.node.summary().waiting_for
-        return f"the simulation stands at {self.time:.3f} s" + (f" and waits for {waiting}" if waiting else "")
+        running = ", ".join(f"'{program.text}'" for program in self.programs if program.code is None)
+        text = f"the simulation stands at {self.time:.3f} s" + (f" and waits for {waiting}" if waiting else "")
+        return text + (f"; running: {running}" if running else "; no controller runs")
 
     def _end(self, *failures):
         for text in failures:

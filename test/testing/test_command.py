@@ -52,6 +52,16 @@ def test_a_test_that_fails_leaves_what_shows_it(tmp_path, capsys):
     assert main(["replay", str(out / "scene.yaml"), str(out / "run.mcap")]) == 0
 
 
+def test_what_is_odd_about_a_scene_is_said_before_it_is_tested(tmp_path, capsys):
+    scene, expect = tmp_path / "deep.yaml", tmp_path / "stands.yaml"
+    box = "{name: %s, shape: box, size: [0.1, 0.1, 0.1], mass: 1, base: free, pose: {position: [0, 0, %s]}}"
+    scene.write_text(f"primitives: [{box % ('low', 0.05)}, {box % ('high', 0.12)}]\nground: {{}}\n", encoding="utf-8")
+    expect.write_text("duration: 0.01\nexpect: [{height: low, most: 1.0}]\n", encoding="utf-8")
+    assert main(["test", str(scene), "--expect", str(expect), "--out", str(tmp_path), "--backend", "embedded"]) == 0
+    said = capsys.readouterr()
+    assert "low" in said.err and "30.0 mm" in said.err and "passed  the height of low" in said.out, said.err
+
+
 def test_bad_input_ends_with_two(tmp_path, capsys):
     expect = tmp_path / "grasp.yaml"
     expect.write_text(EXPECT, encoding="utf-8")

@@ -123,6 +123,7 @@ def test_a_controller_that_hangs_spends_its_budget_of_wall_time(tmp_path):
         with pytest.raises(CheckFailed, match=words) as told:
             run.advance(0.5)
     assert "left_jaw_joint" in str(told.value) and run.programs[0].code is not None
+    assert f"; running: '{JAWS} hangs'" in str(told.value)
 
 
 def test_truths_are_checks_and_what_is_none_is_told(tmp_path):
