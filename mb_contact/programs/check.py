@@ -3,7 +3,7 @@
 
 """``mb-contact check`` and ``mb-contact info``: what a scene and a robot are, and what is odd about them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mb_contact.model.describe import describe_model, describe_scene
@@ -35,7 +35,7 @@ def run_check(scene: str, progress: Callable[[str], Any]) -> int:
     return 0
 
 
-def run_info(urdf: str, floating: bool) -> int:
+def run_info(urdf: str, xacro_args: Iterable[tuple[str, str]], floating: bool) -> int:
     """Read a robot, whatever is wrong with it, and print what it is."""
     model = load_urdf(
         urdf,
@@ -43,6 +43,7 @@ def run_info(urdf: str, floating: bool) -> int:
         collision_meshes="warn",
         inertia_errors="warn",
         massless="armature",
+        xacro_args=dict(xacro_args),
     )
     print("\n".join(describe_model(model)))
     return 0
