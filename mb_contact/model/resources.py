@@ -8,6 +8,7 @@ import re
 import site
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -80,7 +81,7 @@ def find_resource(
         if exists(candidate):
             return candidate
     if scheme in ("", "file"):
-        raise FileNotFoundError(f"'{candidates[0]}' does not exist")
+        raise FileNotFoundError(_missing(candidates[0]))
     if scheme == "model":
         looked = ", ".join(map(str, candidates[:MOST_NAMED]))
         raise FileNotFoundError(
@@ -92,6 +93,19 @@ def find_resource(
     if package in ON_PYPI:
         remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
+
+
+def _missing(path):
+    """What a message says of a file that is not there."""
+    path = Path(os.path.normpath(path))
+    try:
+        files = [file.name for file in path.parent.iterdir()]
+    except (OSError, ValueError):
+        files = []
+    stems = get_close_matches(path.name.split(".")[0], {name.split(".")[0] for name in files}, n=1)
+    alike = [name for name in files if name.split(".")[0] in stems]
+    near = get_close_matches(path.name, alike, n=1, cutoff=0.0)
+    return f"'{path}' does not exist" + (f"; did you mean '{path.parent / near[0]}'?" if near else "")
 
 
 def _model_folders(package_dirs, start):

@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.model.model import Frame
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene.robots import JOINT_PROPERTIES
@@ -174,8 +175,9 @@ class RobotParts:
 
     def _joint_index(self, model, name, key):
         """Place of a joint among those of a robot."""
-        message = f"robot '{model.name}' has no joint '{name}'; it has {', '.join(model.joint_names)}"
-        self.scene.refuse_if(name not in model.joint_names, key, message)
+        if name not in model.joint_names:
+            message = f"robot '{model.name}' has no joint '{name}'; {instead_of(name, model.joint_names)}"
+            raise self.scene.error(key, message)
         return model.joint_names.index(name)
 
     def _check_position(self, model, name, value, key):
@@ -189,8 +191,9 @@ class RobotParts:
     def _add_geometries(self, model, entry, key, R, p, first):
         materials = entry.materials
         for link in materials.links:
-            message = f"robot '{model.name}' has no link '{link}'; it has {', '.join(model.link_names)}"
-            self.scene.refuse_if(link not in model.frames, f"{key}.materials.links.{link}", message)
+            if link not in model.frames:
+                message = f"robot '{model.name}' has no link '{link}'; {instead_of(link, model.link_names)}"
+                raise self.scene.error(f"{key}.materials.links.{link}", message)
         for shape in model.geometries:
             frame = moved_frame(Frame(shape.body, shape.R, shape.p), R, p, first)
             material = materials.links.get(shape.link, shape.material or materials.default)

@@ -410,7 +410,7 @@ def _found(address, folders):
     try:
         return find_resource(address, folders)
     except FileNotFoundError as error:
-        raise InputError(f"no file: {error}") from None
+        raise InputError(str(error)) from None
 
 
 def _beside(path, file):

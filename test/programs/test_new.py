@@ -269,7 +269,7 @@ def test_arguments_of_xacro_files(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (["--robot", "none.urdf"], "no file: 'none.urdf' does not exist"),
+    (["--robot", "none.urdf"], "'none.urdf' does not exist"),
     (["--robot", "hand.urdf", "--at", "palm"], "--gripper and --at belong together"),
     (["--robot", "hand.urdf", "--gripper", "hand.urdf", "--at", "plam"], "no link 'plam'; did you mean 'palm'?"),
     (["--robot", "hand.urdf", "--object", "hand.txt"], "the format '.txt' is not read"),

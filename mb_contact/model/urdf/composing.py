@@ -4,12 +4,12 @@
 """Two robot files as one: a gripper at a link of an arm; and names of its own for a second robot of one kind."""
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
+from mb_contact.checks import instead_of
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.mjcf.elements import numbers, roll_pitch_yaw
 from mb_contact.model.scene.bodies import Pose
@@ -100,9 +100,7 @@ def _join(whole, part, at, pose, prefix):
         raise InputError("a gripper needs the link of the robot that it is fixed to: at='...'")
     links = [link.get("name") for link in whole.findall("link")]
     if at not in links:
-        near = get_close_matches(at, links, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise InputError(f"the robot has no link '{at}'; {hint}it has {', '.join(map(str, links))}")
+        raise InputError(f"the robot has no link '{at}'; {instead_of(at, links)}")
     rename(part, _names(whole, part, prefix))
     root = _root_of(part)
     taken = {joint.get("name") for file in (whole, part) for joint in file.findall("joint")}
