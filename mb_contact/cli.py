@@ -125,6 +125,7 @@ def _add_commands(commands):
     _command(
         commands, "check", _check, "build a scene as run does, say what is in it, and all that is odd about it",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML), URDF or SDF"}),
+        ("--strict", {"action": "store_true", "help": "exit code 1 where anything is odd, for continuous integration"}),
         PACKAGES,
     )
     _command(
@@ -305,7 +306,7 @@ def _new(arguments):
 def _check(arguments):
     from mb_contact.programs.check import run_check
 
-    return run_check(arguments.scene, _say_in_place)
+    return run_check(arguments.scene, _say_in_place, arguments.strict)
 
 
 def _import(arguments):

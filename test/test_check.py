@@ -136,9 +136,20 @@ def test_the_list_of_a_simulator_is_that_of_the_check(tmp_path, capsys):
     scene["primitives"][1]["pose"]["position"][2] = 0.24
     (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
     assert cli.main(["check", str(tmp_path / "scene.yaml")]) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{tmp_path / 'scene.yaml'}: runs, with 1 warning"
+    told = [line for line in lines if line.startswith("warning: ")]
     assert told == [f"warning: {line}" for line in mb.Simulator(tmp_path / "scene.yaml").warnings]
     assert told == ["warning: box and table penetrate by 10.0 mm at the start; move one, or disable the pair"]
+
+
+def test_a_strict_check_fails_where_anything_is_odd(tmp_path, capsys):
+    for height, verdict, code in ((0.25, "fine", 0), (0.24, "runs, with 1 warning", 1)):
+        scene = copy.deepcopy(BASE)
+        scene["primitives"][1]["pose"]["position"][2] = height
+        (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
+        assert cli.main(["check", str(tmp_path / "scene.yaml"), "--strict"]) == code
+        assert capsys.readouterr().out.splitlines()[0].endswith(f": {verdict}")
 
 
 def arm(**more):

@@ -17,8 +17,11 @@ from mb_contact.surfaces.scene_build import describe_surface_scene
 from mb_contact.surfaces.scene_file import is_surface_scene
 
 
-def run_check(scene: str, progress: Callable[[str], Any]) -> int:
-    """Build a scene as ``run`` and ``view`` do before time starts, print what is in it, and what is odd."""
+def run_check(scene: str, progress: Callable[[str], Any], strict: bool = False) -> int:
+    """Build a scene as ``run`` and ``view`` do before time starts, print what is in it, and what is odd.
+
+    strict : return 1 where anything is odd.
+    """
     if is_surface_scene(scene):
         lines = describe_surface_scene(scene)
         others, world = describe_others(scene)
@@ -30,9 +33,11 @@ def run_check(scene: str, progress: Callable[[str], Any]) -> int:
         sim = Simulator(scene, progress=progress)
         _ = sim.sensors if sim.scene.sensors else None
         Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
-        lines, odd = [f"{scene}: fine", *describe_scene(sim.scene, sim.world)], sim.warnings
+        odd = sim.warnings
+        verdict = f"runs, with {len(odd)} warning{'s' if len(odd) > 1 else ''}" if odd else "fine"
+        lines = [f"{scene}: {verdict}", *describe_scene(sim.scene, sim.world)]
     print("\n".join([*lines, *(f"warning: {text}" for text in odd)]))
-    return 0
+    return 1 if strict and odd else 0
 
 
 def run_info(urdf: str, xacro_args: Iterable[tuple[str, str]], floating: bool) -> int:
