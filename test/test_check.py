@@ -203,6 +203,10 @@ ODD = {
                                   "'table' is 1.2e+03 m long; lengths are in m, 1.2e+03 mm are 1.2 m"),
     "far off": (mb.Scene(primitives=(box(), box("b", pose=FAR)), ground=GROUND),
                 "primitives[1].pose.position: 780 m off, and nothing within 20 m; lengths are in m, 780 mm are 0.78 m"),
+    "far off with what is too long": (
+        mb.Scene(primitives=(box(pose=FAR), box("b", pose=FAR, size=(50.0,) * 3, mass=1e5)), ground=GROUND),
+        "primitives[0].pose.position: 780 m off",
+    ),
     "a robot far off": (arm(pose=FAR), "models[0].pose.position: 780 m off"),
     "kg mm^2": (mb.Scene(primitives=(box(inertia=(1667.0,) * 3),), ground=GROUND),
                 "'box' has a moment of inertia of 1.7e+03 kg m^2, where its mass and size allow 0.008; 1 kg mm^2 is"),

@@ -149,15 +149,16 @@ def _places(scene, world):
     if not _in_metres(world) or not any(LONG < distance < 1e3 * LONG for distance in far.values()):
         return
     R, p = geometry_poses(world)
-    shapes = [g for g, kind in enumerate(world.geoms.kind.tolist()) if kind != SHAPE_PLANE]
+    long, kinds = _long(world), zip(world.geoms.kind.tolist(), world.geometry_links)
+    shapes = [g for g, (kind, link) in enumerate(kinds) if kind != SHAPE_PLANE and link not in long]
     low, high = np.array([box_around(world.geoms, g, R[g], p[g]) for g in shapes]).reshape(-1, 2, 3).swapaxes(0, 1)
     for key, pose, links in things:
-        if not LONG < far[key] < 1e3 * LONG:
+        if not LONG < far[key] < 1e3 * LONG or not long.keys().isdisjoint(links):
             continue
         own = np.array([world.geometry_links[g] in links for g in shapes], dtype=bool)
         lower, upper = (low[own].min(axis=0), high[own].max(axis=0)) if own.any() else [np.array(pose.position)] * 2
         gaps = np.linalg.norm(np.maximum(0.0, np.maximum(low[~own] - upper, lower - high[~own])), axis=1)
-        if (upper - lower).max() <= LONG and (gaps > LONG).all():
+        if (gaps > LONG).all():
             meant = f"lengths are in m, {far[key]:g} mm are {1e-3 * far[key]:.4g} m"
             yield _at(scene, f"{key}.pose.position", f"{far[key]:g} m off, and nothing within {LONG:g} m; {meant}")
 
