@@ -6,7 +6,7 @@
 import math
 import re
 from collections.abc import Collection, Iterable
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,7 +122,7 @@ def as_choice(value: str, allowed: Collection[str], what: str, owner: str = "") 
         It is none of ``allowed``.
     """
     if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"there is no {what} '{value}'{owner}; choose one of {', '.join(allowed) or 'none'}")
+        raise InputError(f"there is no {what} '{value}'{owner}; {instead_of(value, allowed, 'choose one of')}")
     return value
 
 
@@ -157,6 +157,28 @@ def _require_finite(array, name):
 def shorten(text: str, most: int = 60) -> str:
     """Return ``text`` for a log line: what came in from outside may be megabytes long."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def instead_of(wanted: object, names: Iterable[str], among: str = "it has") -> str:
+    """What a message proposes in the place of a name that there is not.
+
+    Parameters
+    ----------
+    wanted : str
+    names : iterable of str
+        That there are.
+    among : str
+        What stands before them where none is near.
+
+    Returns
+    -------
+    str
+        ``did you mean 'NAME'?``, or all of them.
+    """
+    names = list(map(str, names))
+    lower = {name.lower(): name for name in names}
+    near = get_close_matches(str(wanted).lower(), lower, n=1)
+    return f"did you mean '{lower[near[0]]}'?" if near else f"{among} {', '.join(names) or 'none'}"
 
 
 def nearest_first(wanted: str, names: Iterable[str], most: int = 6) -> str:

@@ -46,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_commands(commands):
     """All commands, in the order of ``--help``."""
     from mb_contact.programs.bench.command import add_benches, run_bench
-    from mb_contact.programs.new_options import NEW_OPTIONS
+    from mb_contact.programs.new_options import NEW_OPTIONS, xacro_argument
     from mb_contact.ros.main import RUN_OPTIONS
     from mb_contact.ros.options import BACKENDS, WIRES
     from mb_contact.testing.options import TEST_OPTIONS
@@ -125,12 +125,15 @@ def _add_commands(commands):
     _command(
         commands, "check", _check, "build a scene as run does, say what is in it, and all that is odd about it",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML), URDF or SDF"}),
+        ("--strict", {"action": "store_true", "help": "exit code 1 where anything is odd, for continuous integration"}),
         PACKAGES,
     )
     _command(
-        commands, "info", _later("programs.check.run_info", "urdf", "floating"),
+        commands, "info", _later("programs.check.run_info", "urdf", "xacro_args", "floating"),
         "read a robot and print its tree, masses, sparsity, limits and warnings",
         ("urdf", {"metavar": "URDF", "help": "URDF, xacro or SDF file, a path or package://"}),
+        ("xacro_args", {"nargs": "*", "type": xacro_argument, "metavar": "NAME:=VALUE",
+                        "help": "arguments of a xacro file"}),
         ("--floating", {"action": "store_true", "help": "with a floating base"}),
         PACKAGES,
         epilog="What load_urdf refuses by default but can load (meshes, inertias) is a warning here.",
@@ -303,7 +306,7 @@ def _new(arguments):
 def _check(arguments):
     from mb_contact.programs.check import run_check
 
-    return run_check(arguments.scene, _say_in_place)
+    return run_check(arguments.scene, _say_in_place, arguments.strict)
 
 
 def _import(arguments):

@@ -136,9 +136,20 @@ def test_the_list_of_a_simulator_is_that_of_the_check(tmp_path, capsys):
     scene["primitives"][1]["pose"]["position"][2] = 0.24
     (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
     assert cli.main(["check", str(tmp_path / "scene.yaml")]) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{tmp_path / 'scene.yaml'}: runs, with 1 warning"
+    told = [line for line in lines if line.startswith("warning: ")]
     assert told == [f"warning: {line}" for line in mb.Simulator(tmp_path / "scene.yaml").warnings]
     assert told == ["warning: box and table penetrate by 10.0 mm at the start; move one, or disable the pair"]
+
+
+def test_a_strict_check_fails_where_anything_is_odd(tmp_path, capsys):
+    for height, verdict, code in ((0.25, "fine", 0), (0.24, "runs, with 1 warning", 1)):
+        scene = copy.deepcopy(BASE)
+        scene["primitives"][1]["pose"]["position"][2] = height
+        (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
+        assert cli.main(["check", str(tmp_path / "scene.yaml"), "--strict"]) == code
+        assert capsys.readouterr().out.splitlines()[0].endswith(f": {verdict}")
 
 
 def arm(**more):
@@ -161,6 +172,7 @@ def rope(name, *path):
 END, TOP = mb.model.PathElement("box"), mb.model.PathElement("world", (0.0, 0.0, 1.0))
 SOFT = mb.model.Material(0.5, softness=mb.model.Softness(stiffness=100.0))
 LYING = {"hinge_0": 1.5707963}
+FAR = mb.model.Pose((450.0, 200.0, 780.0))
 GROUND = mb.model.Ground(height=-10.0)
 UNTOUCHED = mb.model.CollisionFilters(disable=(("box", "ground"),))
 BARE = """<robot name="bare"><link name="bare"><inertial><mass value="1"/>
@@ -184,8 +196,18 @@ ODD = {
         "there is nothing below 'bare': it falls for ever; give it a collision shape",
     ),
     "long": (mb.Scene(primitives=(box(size=(100.0, 60.0, 80.0), mass=1e6),), ground=mb.model.Ground(-50.0)),
-             "'box' is 100 m long; lengths are in m"),
-    "heavy": (mb.Scene(primitives=(box(mass=500.0),), ground=GROUND), "'box' has 5e+05 kg/m^3 in its box"),
+             "'box' is 100 m long; lengths are in m, 100 mm are 0.1 m"),
+    "heavy": (mb.Scene(primitives=(box(mass=500.0),), ground=GROUND),
+              "'box' has 5e+05 kg/m^3 in its box; masses are in kg (grams?) and lengths in m"),
+    "fixed and large all round": (mb.Scene(primitives=(mb.model.Primitive("table", "box", (1200.0, 800.0, 750.0)),)),
+                                  "'table' is 1.2e+03 m long; lengths are in m, 1.2e+03 mm are 1.2 m"),
+    "far off": (mb.Scene(primitives=(box(), box("b", pose=FAR)), ground=GROUND),
+                "primitives[1].pose.position: 780 m off, and nothing within 20 m; lengths are in m, 780 mm are 0.78 m"),
+    "far off with what is too long": (
+        mb.Scene(primitives=(box(pose=FAR), box("b", pose=FAR, size=(50.0,) * 3, mass=1e5)), ground=GROUND),
+        "primitives[0].pose.position: 780 m off",
+    ),
+    "a robot far off": (arm(pose=FAR), "models[0].pose.position: 780 m off"),
     "kg mm^2": (mb.Scene(primitives=(box(inertia=(1667.0,) * 3),), ground=GROUND),
                 "'box' has a moment of inertia of 1.7e+03 kg m^2, where its mass and size allow 0.008; 1 kg mm^2 is"),
     "kg cm^2 of a robot": (mb.Scene(models=(mb.model.SceneModel(SHAPED),)), "'bare' has a moment of inertia of 17 kg"),
@@ -215,6 +237,14 @@ FINE = {
         primitives=(box(pose=mb.model.Pose((0, 0, 0.5))), box("b", pose=mb.model.Pose((0, 0, 0.7)))),
         ground=mb.model.Ground(),
     ),
+    "a wide heap": mb.Scene(
+        primitives=tuple(box(f"b{k}", pose=mb.model.Pose((8.0 * k, 0, 0.05))) for k in range(9)),
+        ground=mb.model.Ground(),
+    ),
+    "far off on a floor": mb.Scene(primitives=(
+        box(pose=mb.model.Pose((40.0, 0, 0.1))),
+        mb.model.Primitive("floor", "box", (100.0, 100.0, 0.1)),
+    )),
     "no gravity": mb.Scene(primitives=(box(),), gravity=(0.0, 0.0, 0.0)),
     "thrown": mb.Scene(primitives=(box(velocity=mb.model.Velocity(linear=(1.0, 0.0, 0.0))),)),
     "harder to turn than its size": mb.Scene(primitives=(box(inertia=(5.0,) * 3),), ground=mb.model.Ground(-0.05)),
@@ -242,6 +272,17 @@ def test_what_is_odd_is_told(name, tmp_path):
     scene = scene or frame(tmp_path)
     told = mb.Simulator(scene, warm_up=False).warnings
     assert len([line for line in told if said in line]) == 1, told
+
+
+def test_a_size_in_millimetres_is_told_before_all_that_comes_of_it(tmp_path):
+    scene = copy.deepcopy(BASE)
+    scene["primitives"][1]["size"] = [50, 50, 50]
+    scene["models"][0]["pose"]["position"] = [450, 200, 780]
+    (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene, sort_keys=False))
+    told = mb.Simulator(tmp_path / "scene.yaml", warm_up=False).warnings
+    assert told[0].startswith(f"{tmp_path / 'scene.yaml'}:4: models[0].pose.position: 780 m off")
+    assert told[1] == "'box' is 50 m long; lengths are in m, 50 mm are 0.05 m"
+    assert not any("penetrate" in line for line in told)
 
 
 @pytest.mark.parametrize("name", FINE)

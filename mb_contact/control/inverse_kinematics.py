@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_vector
+from mb_contact.checks import Floats, as_vector, instead_of
 from mb_contact.control.poses import wanted_pose
 from mb_contact.core.tree.inverse_kinematics import Moved, Space, Wanted, search, settle
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
@@ -192,7 +192,7 @@ def _moved(model, whole, names, start):
     """Moved for the joints of these names, and their places in the model's own coordinates."""
     unknown = [name for name in names if name not in model.joint_names]
     if unknown:
-        raise InputError(f"no joint '{unknown[0]}'; known are {', '.join(model.joint_names)}")
+        raise InputError(f"no joint '{unknown[0]}'; {instead_of(unknown[0], model.joint_names, 'known are')}")
     if not names:
         raise InputError("no joint moves these frames")
     chosen = [model.joint_names.index(name) for name in names]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.core.workspace import taken
 from mb_contact.model.model import Frame, tree_poses
 from mb_contact.model.motions import Path
@@ -174,7 +175,7 @@ def _end(scene, frames, link, pose, key):
     elif link in WORLD_NAMES:
         frame = Frame(WORLD, np.eye(3), np.zeros(3))
     else:
-        raise scene.error(key, f"no link is called '{link}'; links: world, {', '.join(frames)}")
+        raise scene.error(key, f"no link is called '{link}'; {instead_of(link, ['world', *frames], 'links:')}")
     if pose is None:
         return frame
     return Frame(frame.body, frame.R @ pose.rotation(), frame.p + frame.R @ pose.origin())
@@ -217,10 +218,7 @@ def _gears(scene, tree, q0, joints, followers):
     for i, gear in enumerate(scene.gears):
         key = f"gears[{i}]"
         for end in ("joint_a", "joint_b"):
-            scene.refuse_if(
-                getattr(gear, end) not in joints, f"{key}.{end}",
-                f"no joint is called '{getattr(gear, end)}'; joints: {', '.join(joints)}",
-            )
+            _refuse_unknown(scene, joints, getattr(gear, end), f"{key}.{end}")
         scene.refuse_if(
             gear.joint_a in follows, f"{key}.joint_a",
             f"'{gear.joint_a}' follows '{follows.get(gear.joint_a)}' already; a joint can follow one other",
@@ -254,10 +252,15 @@ def _gears(scene, tree, q0, joints, followers):
 # --- motions ----------------------------------------------------------------------------------
 
 
+def _refuse_unknown(scene, joints, name, key):
+    if name not in joints:
+        raise scene.error(key, f"no joint is called '{name}'; {instead_of(name, joints, 'joints:')}")
+
+
 def _check_driven_joint(scene, tree, joints, follows, driven, motion, key):
     """Refuse a motion of a joint that is not there, follows another, is driven twice, or leaves its range."""
     name = motion.joint
-    scene.refuse_if(name not in joints, f"{key}.joint", f"no joint is called '{name}'; joints: {', '.join(joints)}")
+    _refuse_unknown(scene, joints, name, f"{key}.joint")
     scene.refuse_if(name in follows, f"{key}.joint", f"'{name}' follows '{follows.get(name)}'; drive that one")
     scene.refuse_if(name in driven, f"{key}.joint", f"'{name}' is driven twice")
     d = tree.v_start[joints[name]]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_vector
+from mb_contact.checks import Floats, as_vector, instead_of
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.rotations import quat_to_matrix, rotation_about
 from mb_contact.model.shapes.hulls import Hull
@@ -295,8 +295,8 @@ class Model:
         q = self.neutral_q()
         for name, value in positions.items():
             if name not in self.joint_names:
-                known = ", ".join(self.joint_names)
-                raise ModelError(f"model '{self.name}' has no joint '{name}'; it has {known}")
+                known = instead_of(name, self.joint_names)
+                raise ModelError(f"model '{self.name}' has no joint '{name}'; {known}")
             q[self.joint_q[self.joint_names.index(name)]] = value
         return q
 
@@ -360,7 +360,7 @@ class Model:
             q does not have nq entries.
         """
         if link not in self.frames:
-            raise ModelError(f"model '{self.name}' has no link '{link}'; it has {', '.join(self.link_names)}")
+            raise ModelError(f"model '{self.name}' has no link '{link}'; {instead_of(link, self.link_names)}")
         return self.frames[link].placed(*self.body_poses(q))
 
 

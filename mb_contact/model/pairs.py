@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION, MOST_FRICTION
 from mb_contact.model.shapes.mesh_arrays import mesh_arrays
 from mb_contact.model.shapes.triangle_meshes import TriangleMesh
@@ -196,8 +197,9 @@ def pair_surfaces(scene, geometries, pairs, frames):
         surfaces.side[i] = side
         direction = np.array(friction.direction, dtype=np.float64)
         link = geometries[pair[side]].link if friction.frame is None else friction.frame
-        message = f"no link is called '{link}'; links: {', '.join(frames)}"
-        scene.refuse_if(link not in frames, f"materials.{materials[side]}.anisotropic_friction.frame", message)
+        if link not in frames:
+            key = f"materials.{materials[side]}.anisotropic_friction.frame"
+            raise scene.error(key, f"no link is called '{link}'; {instead_of(link, frames, 'links:')}")
         surfaces.frame[i] = frames[link].body
         surfaces.direction[i] = frames[link].R @ (direction / np.linalg.norm(direction))
     for coefficients in (surfaces.along, surfaces.across):

@@ -4,9 +4,12 @@
 """Where files are: paths and ``package://`` addresses, with and without a sourced ROS 2."""
 
 import os
+import re
 import site
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,8 +20,9 @@ WHEEL_SHARE = "cmeel.prefix/share"  #: where such wheels put them, below site-pa
 
 #: environment variables of folders that hold models, of Gazebo's versions
 MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH")
-MOST_NAMED = 6  #: places of a model that a message names
+MOST_NAMED = 6  #: places of one kind that a message names
 PACKAGE_PATH = "MB_CONTACT_PACKAGE_PATH"  #: environment variable of folders that hold packages, the first to count
+NAME = re.compile(r"<name>\s*([^<]*?)\s*</name>")  #: of a package, in its package.xml
 
 
 def find_resource(
@@ -31,9 +35,10 @@ def find_resource(
     A ``package://name/rest`` address is looked for along MB_CONTACT_PACKAGE_PATH (``--package-path`` of the commands),
     in the ament index, along ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``, then where
     wheels of PyPI put the ``share`` folder of such packages; this package itself is also found in its source checkout
-    or beside an installed wheel.  A ``model://name/rest`` address is looked for along the paths of Gazebo (see
-    ``MODEL_PATHS``), in ``package_dirs`` and the folders above ``start``.  ``%20`` and its like are read as they are
-    written where there is such a file, otherwise as what they stand for.
+    or beside an installed wheel.  A package is a folder of that name, or one whose ``package.xml`` has that name; above
+    ``start`` the latter only where it is such a folder itself.  A ``model://name/rest`` address is looked for along the
+    paths of Gazebo (see ``MODEL_PATHS``), in ``package_dirs`` and the folders above ``start``.  ``%20`` and its like
+    are read as they are written where there is such a file, otherwise as what they stand for.
 
     Parameters
     ----------
@@ -58,7 +63,7 @@ def find_resource(
     >>> mb.model.find_resource("package://mb_contact/urdf/peg.urdf").name
     'peg.urdf'
     """
-    address = str(address)
+    address, package_dirs = str(address), tuple(package_dirs)
     scheme, rest = address.split("://", 1) if "://" in address else ("", address)
     package, _, inside = rest.partition("/")
     if scheme == "package":
@@ -76,18 +81,31 @@ def find_resource(
         if exists(candidate):
             return candidate
     if scheme in ("", "file"):
-        raise FileNotFoundError(f"'{candidates[0]}' does not exist")
+        raise FileNotFoundError(_missing(candidates[0]))
     if scheme == "model":
         looked = ", ".join(map(str, candidates[:MOST_NAMED]))
         raise FileNotFoundError(
             f"'{address}' not found; looked at {looked}; add the folder that holds '{package}' to GZ_SIM_RESOURCE_PATH "
             "or package_dirs (in a scene: packages; on the command line: --package-path)"
         )
-    looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
+    looked = ", ".join(map(str, candidates)) or _searched(package, package_dirs, start)
     remedy = "source its workspace or pass package_dirs (in a scene: packages; on the command line: --package-path)"
     if package in ON_PYPI:
         remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
+
+
+def _missing(path):
+    """What a message says of a file that is not there."""
+    path = Path(os.path.normpath(path))
+    try:
+        files = [file.name for file in path.parent.iterdir()]
+    except (OSError, ValueError):
+        files = []
+    stems = get_close_matches(path.name.split(".")[0], {name.split(".")[0] for name in files}, n=1)
+    alike = [name for name in files if name.split(".")[0] in stems]
+    near = get_close_matches(path.name, alike, n=1, cutoff=0.0)
+    return f"'{path}' does not exist" + (f"; did you mean '{path.parent / near[0]}'?" if near else "")
 
 
 def _model_folders(package_dirs, start):
@@ -116,22 +134,57 @@ def _package_folders(package, package_dirs, start):
     if start is not None:
         here = Path(start).resolve()
         parents = [here, *here.parents]
-    folders += _held(package, [*_split("ROS_PACKAGE_PATH"), *map(Path, package_dirs), *parents])
+    folders += _held(package, [*_split("ROS_PACKAGE_PATH"), *map(Path, package_dirs)])
+    folders += _held(package, parents, among=False)
     folders += [share / package for share in _wheel_shares() if (share / package).is_dir()]
     if package == OWN_PACKAGE:
         folders += _own_folders()
     return folders
 
 
-def _held(package, folders):
-    """Folders of the package among ``folders``, which are it or hold it."""
+def _searched(package, package_dirs, start):
+    """Where a package is that is nowhere, for a message."""
+    given = {
+        "--package-path": _split(PACKAGE_PATH),
+        "AMENT_PREFIX_PATH": _split("AMENT_PREFIX_PATH"),
+        "ROS_PACKAGE_PATH": _split("ROS_PACKAGE_PATH"),
+        "package_dirs": list(package_dirs),
+    }
+    told = [
+        f"{name} ({', '.join(map(str, folders[:MOST_NAMED])) or 'none'}{', ...' if folders[MOST_NAMED:] else ''})"
+        for name, folders in given.items()
+    ]
+    above = "" if start is None else f", the folders above {Path(start).resolve()}"
+    return f"{', '.join(told)}{above}: no folder and no package.xml there is called '{package}'"
+
+
+def _held(package, folders, among=True):
+    """Folders of the package among ``folders``, which are it or, if ``among``, hold it under a name of their own."""
     found = []
     for base in folders:
-        if base.name == package and (base / "package.xml").exists():
+        if (base.name == package and (base / "package.xml").exists()) or _declared_name(base) == package:
             found.append(base)
         if (base / package).is_dir():
             found.append(base / package)
+        elif among and base.is_dir():
+            found += [folder for folder in sorted(base.iterdir()) if _declared_name(folder) == package]
     return found
+
+
+def _declared_name(folder):
+    """The name in the package.xml of a folder, or None."""
+    file = folder / "package.xml"
+    try:
+        return _name_in(file, file.stat().st_mtime_ns)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _name_in(file, _):
+    """The name in a package.xml, read anew where its time is another."""
+    name = NAME.search(file.read_text(encoding="utf-8", errors="replace"))
+    return name and name[1]
 
 
 def _wheel_shares():

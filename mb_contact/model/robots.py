@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.model.model import Frame
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene.robots import JOINT_PROPERTIES
@@ -12,8 +13,10 @@ from mb_contact.model.shapes.primitives import flexible_links, moved_frame, scen
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.model.urdf.series_springs import spring_joint
 from mb_contact.model.urdf.srdf import load_srdf
-from mb_contact.types import JOINT_FLOATING, WORLD
+from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, WORLD
 
+#: What a position beyond a joint's limits may be meant in: from when on, the unit, its size in that of the joint.
+DEGREES, MILLIMETRES = (2.0 * np.pi, "degrees", np.pi / 180.0, "rad"), (1.0, "millimetres", 1e-3, "m")
 #: Arrays of Tree by what their first axis counts.
 BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia", "body_gravity")
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
@@ -174,23 +177,27 @@ class RobotParts:
 
     def _joint_index(self, model, name, key):
         """Place of a joint among those of a robot."""
-        message = f"robot '{model.name}' has no joint '{name}'; it has {', '.join(model.joint_names)}"
-        self.scene.refuse_if(name not in model.joint_names, key, message)
+        if name not in model.joint_names:
+            message = f"robot '{model.name}' has no joint '{name}'; {instead_of(name, model.joint_names)}"
+            raise self.scene.error(key, message)
         return model.joint_names.index(name)
 
     def _check_position(self, model, name, value, key):
         v = model.joint_v[self._joint_index(model, name, key)]
         low, high = model.lower[v], model.upper[v]
-        self.scene.refuse_if(
-            not low <= value <= high, key,
-            f"{value:g} is outside the joint's limits, {low:g} to {high:g}",
-        )
+        if not low <= value <= high:
+            slides = model.tree.joint_type[np.searchsorted(model.tree.v_start, v, side="right") - 1] == JOINT_PRISMATIC
+            least, other, factor, unit = MILLIMETRES if slides else DEGREES
+            meant = f" ({other}? {value:g} {other} are {factor * value:.4g} {unit})"
+            doubt = meant if abs(value) > least and low <= factor * value <= high else ""
+            raise self.scene.error(key, f"{value:g} is outside the joint's limits, {low:g} to {high:g}{doubt}")
 
     def _add_geometries(self, model, entry, key, R, p, first):
         materials = entry.materials
         for link in materials.links:
-            message = f"robot '{model.name}' has no link '{link}'; it has {', '.join(model.link_names)}"
-            self.scene.refuse_if(link not in model.frames, f"{key}.materials.links.{link}", message)
+            if link not in model.frames:
+                message = f"robot '{model.name}' has no link '{link}'; {instead_of(link, model.link_names)}"
+                raise self.scene.error(f"{key}.materials.links.{link}", message)
         for shape in model.geometries:
             frame = moved_frame(Frame(shape.body, shape.R, shape.p), R, p, first)
             material = materials.links.get(shape.link, shape.material or materials.default)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.errors import SceneError
 from mb_contact.model.body_coordinates import in_body_coordinates, make_hinges
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
@@ -330,7 +331,5 @@ class WorldBuilder(RobotParts):
         for i, pair in enumerate(scene.collision_filters.disable):
             wanted += [(f"collision_filters.disable[{i}]", name) for name in pair]
         for key, name in wanted:
-            scene.refuse_if(
-                name not in self.frames, key,
-                f"no link is called '{name}'; links: {', '.join(self.frames)}",
-            )
+            if name not in self.frames:
+                raise scene.error(key, f"no link is called '{name}'; {instead_of(name, self.frames, 'links:')}")

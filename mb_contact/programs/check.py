@@ -3,7 +3,7 @@
 
 """``mb-contact check`` and ``mb-contact info``: what a scene and a robot are, and what is odd about them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mb_contact.model.describe import describe_model, describe_scene
@@ -17,8 +17,11 @@ from mb_contact.surfaces.scene_build import describe_surface_scene
 from mb_contact.surfaces.scene_file import is_surface_scene
 
 
-def run_check(scene: str, progress: Callable[[str], Any]) -> int:
-    """Build a scene as ``run`` and ``view`` do before time starts, print what is in it, and what is odd."""
+def run_check(scene: str, progress: Callable[[str], Any], strict: bool = False) -> int:
+    """Build a scene as ``run`` and ``view`` do before time starts, print what is in it, and what is odd.
+
+    strict : return 1 where anything is odd.
+    """
     if is_surface_scene(scene):
         lines = describe_surface_scene(scene)
         others, world = describe_others(scene)
@@ -30,12 +33,14 @@ def run_check(scene: str, progress: Callable[[str], Any]) -> int:
         sim = Simulator(scene, progress=progress)
         _ = sim.sensors if sim.scene.sensors else None
         Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
-        lines, odd = [f"{scene}: fine", *describe_scene(sim.scene, sim.world)], sim.warnings
+        odd = sim.warnings
+        verdict = f"runs, with {len(odd)} warning{'s' if len(odd) > 1 else ''}" if odd else "fine"
+        lines = [f"{scene}: {verdict}", *describe_scene(sim.scene, sim.world)]
     print("\n".join([*lines, *(f"warning: {text}" for text in odd)]))
-    return 0
+    return 1 if strict and odd else 0
 
 
-def run_info(urdf: str, floating: bool) -> int:
+def run_info(urdf: str, xacro_args: Iterable[tuple[str, str]], floating: bool) -> int:
     """Read a robot, whatever is wrong with it, and print what it is."""
     model = load_urdf(
         urdf,
@@ -43,6 +48,7 @@ def run_info(urdf: str, floating: bool) -> int:
         collision_meshes="warn",
         inertia_errors="warn",
         massless="armature",
+        xacro_args=dict(xacro_args),
     )
     print("\n".join(describe_model(model)))
     return 0

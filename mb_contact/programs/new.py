@@ -4,9 +4,9 @@
 """``mb-contact new``: a folder with a scene of one's own robots, grippers and objects that runs at once."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,8 @@ class WantedRobot:
     place: tuple[float, float, float] | None = None  #: x, y [m] and yaw [rad]; by default beside its neighbours
     free: bool = False  #: whether its base is not fixed
     tcp: tuple[float, float, float] | None = None  #: of a frame between the fingers, in the axes of the link ``at`` [m]
+    robot_args: Mapping[str, Any] = field(default_factory=dict)  #: of a xacro file
+    gripper_args: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,8 @@ def _robot(wanted, folder, folders, taken, address):
         address = wanted.robot
     else:
         address = _beside(_found(wanted.robot, folders), folder / "scene.yaml")
+    if text is None:
+        options["xacro_args"] = dict(wanted.robot_args)
     name = f"{prefix}{model.name}" if prefix else None
     entry = SceneModel(address, name, base="free" if wanted.free else "weld", **options)
     return Part(wanted, model, entry, text, reach_of(model))
@@ -190,11 +194,12 @@ def _loaded(wanted, folders, prefix, root=None):
     whole = wanted.gripper is None and not (prefix or root)
     text = None if whole else _composed(wanted, folders, prefix, root, str)
     source = text or _found(wanted.robot, folders)
+    given: dict[str, Any] = {"floating": wanted.free, "package_dirs": folders, "xacro_args": wanted.robot_args}
     try:
-        return load_urdf(source, floating=wanted.free, package_dirs=folders, collision_meshes="skip"), {}
+        return load_urdf(source, **given, collision_meshes="skip"), {}
     except ModelError:
         lenient = {"collision_meshes": "skip", "inertia_errors": "warn", "massless": "armature"}
-        model = load_urdf(source, floating=wanted.free, package_dirs=folders, **lenient)  # or it is refused for good
+        model = load_urdf(source, **given, **lenient)  # or it is refused for good
         return model, {name: value for name, value in model.lenient if name != "collision_meshes"}
 
 
@@ -203,8 +208,12 @@ def _composed(wanted, folders, prefix, root, placed):
     robot, gripper = (None if name is None else _found(name, folders) for name in (wanted.robot, wanted.gripper))
     if wanted.tcp is not None:
         frame = '<robot name="tcp"><link name="tcp"/></robot>'
-        robot = compose(robot, frame, wanted.at, Pose(wanted.tcp), package_dirs=folders, placed=str)
-    return compose(robot, gripper, wanted.at, package_dirs=folders, placed=placed, prefix_all=prefix, root=root)
+        pose, given = Pose(wanted.tcp), wanted.robot_args
+        robot = compose(robot, frame, wanted.at, pose, package_dirs=folders, placed=str, xacro_args=given)
+    return compose(
+        robot, gripper, wanted.at, package_dirs=folders, placed=placed, prefix_all=prefix, root=root,
+        xacro_args=wanted.robot_args, gripper_args=wanted.gripper_args,
+    )  # fmt: skip
 
 
 def _place(parts, top):
@@ -401,7 +410,7 @@ def _found(address, folders):
     try:
         return find_resource(address, folders)
     except FileNotFoundError as error:
-        raise InputError(f"no file: {error}") from None
+        raise InputError(str(error)) from None
 
 
 def _beside(path, file):

@@ -6,7 +6,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
-from mb_contact.checks import shorten
+from mb_contact.checks import instead_of, shorten
 from mb_contact.errors import CommunicationError
 
 _KEPT = 1000  #: states that are remembered: as many answers may wait in a reader
@@ -57,7 +57,8 @@ class Answers:
         places = {name: i for i, name in enumerate(names)}
         for name in self.named:
             if name not in places:
-                raise CommunicationError(f"lockstep_joints: no joint '{shorten(name)}'; there are {', '.join(names)}")
+                name = shorten(name)
+                raise CommunicationError(f"lockstep_joints: no joint '{name}'; {instead_of(name, names, 'there are')}")
 
         def moved(joints):
             return joint_set(places[name] for i, name in enumerate(self._names) if joints >> i & 1 and name in places)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, shorten
+from mb_contact.checks import Floats, instead_of, shorten
 from mb_contact.ros.answers import Answers, joint_set
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.options import NodeOptions
@@ -136,7 +136,8 @@ class CommandInbox:
             return self._last_rows
         unknown = [name for name in names if name not in self._index]
         if unknown:
-            return f"unknown joint '{shorten(unknown[0])}'; known are {', '.join(self._index)}"
+            name = shorten(unknown[0])
+            return f"unknown joint '{name}'; {instead_of(name, self._index, 'known are')}"
         if len(set(names)) != len(names):
             return "a joint is named twice"
         self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.checks import shorten
+from mb_contact.checks import instead_of, shorten
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.names import sanitise
@@ -136,6 +136,6 @@ def _chosen(world, links, near):
         return movable
     for name in names:
         if name not in movable:
-            known = ", ".join(movable)
-            raise CommunicationError(f"external_wrench_links: no link '{name}' that can move; there are {known}")
+            known = instead_of(name, movable, "there are")
+            raise CommunicationError(f"external_wrench_links: no link '{name}' that can move; {known}")
     return names

@@ -14,12 +14,26 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations
-from mb_contact.types import FOUNDATION, JOINT_PRISMATIC, RIGID, SHAPE_PLANE, SHAPE_SPHERE, SPRING, WORLD
+from mb_contact.types import (
+    FOUNDATION,
+    JOINT_PRISMATIC,
+    RIGID,
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    SPRING,
+    WORLD,
+)
 
-LONG = 20.0  #: a body that moves and is longer is meant in millimetres, more likely [m]
+LONG = 20.0  #: a body that moves and is longer, or stands farther off, is meant in millimetres, more likely [m]
 EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
 TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
 DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
+SOLIDS = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONE, SHAPE_ELLIPSOID)  #: with a size, no mesh
 SPREAD = 1e3  #: times m r^2 from which on an inertia is meant in kg mm^2, or kg cm^2; any body has 1 at most
 SUNK = 0.2  #: part of its least size by which a weight may press an object into what gives way
 OFF_RATE = 0.05  #: part by which a rate may be another than was asked for
@@ -38,15 +52,16 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
     Returns
     -------
     list of str
-        What reading the files gave; overlaps at the start; robots whose ``world`` stands elsewhere; lengths like
-        millimetres, angles like degrees, masses and inertias that nothing of that size has; rates of sensors that
+        Lengths and places like millimetres; what reading the files gave; overlaps at the start; robots whose ``world``
+        stands elsewhere; angles like degrees, masses and inertias that nothing of that size has; rates of sensors that
         steps are too long for; gravity that points up; servos that gravity bends, joints whose
         effort limit is below what gravity asks for; objects below which there is nothing; tendons of a length that does
         not change, or that hold what others hold; contacts so soft that objects sink into them; visuals that cannot be
         drawn.
     """
-    parts = (_overlaps, _roots, _angles, _sizes, _inertias, _rates, _servos, _falling, _tendons, _sinking)
-    return [*world.warnings, *(line for part in parts for line in part(scene, world)), *_missing(scene, world)]
+    first = [line for part in (_places, _sizes) for line in part(scene, world)]  # in other units all else is odd too
+    parts = (_overlaps, _roots, _angles, _inertias, _rates, _servos, _falling, _tendons, _sinking, _missing)
+    return [*first, *world.warnings, *(line for part in parts for line in part(scene, world))]
 
 
 class Warned:
@@ -79,12 +94,18 @@ def _missing(scene, world):
     return scene_visuals(scene, world)[1]
 
 
+def _at(scene, key, text):
+    """A sentence about a key, with file and line where the scene is of a file."""
+    return f"{key}: {text}" if scene.path is None else str(scene.error(key, text))
+
+
 def _overlaps(scene, world):
     soft = {frozenset(pair) for pair, law in zip(PairLinks(world.geoms.pairs, world.geometry_links),
                                                  world.geoms.soft.law) if law != RIGID}  # fmt: skip
+    long = _long(world)
     for a, b, depth in initial_penetrations(world, engine=scene.collision_engine):
-        if frozenset((a, b)) in soft:
-            continue  # compressed
+        if frozenset((a, b)) in soft or a in long or b in long:
+            continue  # compressed, or told as too long
         yield f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair"
 
 
@@ -94,7 +115,7 @@ def _roots(scene, world):
         root = world.frames[model.root_link]
         if model.root_link == "world" and root.body == WORLD and not (root.p == 0.0).all():
             what = "its root link is called 'world' and stands elsewhere, which /tf and RViz take for the world itself"
-            yield f"models[{i}]: {what}; rename it, as mb-contact new does"
+            yield _at(scene, f"models[{i}]", f"{what}; rename it, as mb-contact new does")
 
 
 def _angles(scene, world):
@@ -103,41 +124,81 @@ def _angles(scene, world):
         turning = {name for name, v in zip(world.joint_names, world.joint_v) if not _slides(world, v)}
         for name, value in entry.joints.items():
             if name in turning and abs(value) > TURNS:
-                yield _like_degrees(f"models[{i}].joints.{name}", value)
+                yield _like_degrees(scene, f"models[{i}].joints.{name}", value)
     for kind, entries in (("models", scene.models), ("primitives", scene.primitives), ("sensors", scene.sensors)):
         for i, entry in enumerate(entries):
             largest = max(map(abs, (entry.pose and entry.pose.rpy) or (0.0,)))
             if largest > TURNS:
-                yield _like_degrees(f"{kind}[{i}].pose.rpy", largest)
+                yield _like_degrees(scene, f"{kind}[{i}].pose.rpy", largest)
 
 
 def _slides(world, v):
     return world.tree.joint_type[np.searchsorted(world.tree.v_start, v, side="right") - 1] == JOINT_PRISMATIC
 
 
-def _like_degrees(place, value):
+def _like_degrees(scene, key, value):
     meant = f"{value:g} degrees are {np.radians(value):.4g} rad"
-    return f"{place}: {value:g} rad is more than a turn; angles are in rad, {meant}"
+    return _at(scene, key, f"{value:g} rad is more than a turn; angles are in rad, {meant}")
+
+
+def _places(scene, world):
+    """Robots and objects that stand far from the origin and from all else."""
+    things = [(f"models[{i}]", entry.pose, world.robot_models[i].frames) for i, entry in enumerate(scene.models)]
+    things += [(f"primitives[{i}]", entry.pose, {entry.name}) for i, entry in enumerate(scene.primitives)]
+    far = {key: max(map(abs, pose.position)) if pose else 0.0 for key, pose, _ in things}
+    if not _in_metres(world) or not any(LONG < distance < 1e3 * LONG for distance in far.values()):
+        return
+    R, p = geometry_poses(world)
+    long, kinds = _long(world), zip(world.geoms.kind.tolist(), world.geometry_links)
+    shapes = [g for g, (kind, link) in enumerate(kinds) if kind != SHAPE_PLANE and link not in long]
+    low, high = np.array([box_around(world.geoms, g, R[g], p[g]) for g in shapes]).reshape(-1, 2, 3).swapaxes(0, 1)
+    for key, pose, links in things:
+        if not LONG < far[key] < 1e3 * LONG or not long.keys().isdisjoint(links):
+            continue
+        own = np.array([world.geometry_links[g] in links for g in shapes], dtype=bool)
+        lower, upper = (low[own].min(axis=0), high[own].max(axis=0)) if own.any() else [np.array(pose.position)] * 2
+        gaps = np.linalg.norm(np.maximum(0.0, np.maximum(low[~own] - upper, lower - high[~own])), axis=1)
+        if (gaps > LONG).all():
+            meant = f"lengths are in m, {far[key]:g} mm are {1e-3 * far[key]:.4g} m"
+            yield _at(scene, f"{key}.pose.position", f"{far[key]:g} m off, and nothing within {LONG:g} m; {meant}")
+
+
+def _in_metres(world):
+    """Whether gravity is of a scene in metres."""
+    return EARTH[0] <= np.linalg.norm(world.gravity) <= EARTH[1]
+
+
+def _long(world):
+    """{link: (a shape, its length [m])} of bodies that move and are too long, and of what is too large all round."""
+    found = {}
+    for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):
+        if link not in found and (body != WORLD or world.geoms.kind[g] in SOLIDS) and _in_metres(world):
+            lower, upper = box_around(world.geoms, g, np.eye(3), np.zeros(3))
+            size = upper - lower
+            if (size.min() if body == WORLD else size.max()) > LONG:
+                found[link] = g, float(size.max())
+    return found
 
 
 def _sizes(scene, world):
-    """Moving bodies that are too long, and free ones that are too heavy or too light for their size."""
-    if not EARTH[0] <= np.linalg.norm(world.gravity) <= EARTH[1]:
+    """Bodies that are too long, and free ones that are too heavy or too light for their size."""
+    if not _in_metres(world):
         return
     told = set()
+    for link, (g, long) in _long(world).items():
+        told.add(link)
+        mesh = world.geoms.kind[g] not in SOLIDS
+        remedy = "a mesh in mm needs scale: [0.001, 0.001, 0.001]" if mesh else f"{long:.3g} mm are {1e-3 * long:.3g} m"
+        yield f"'{link}' is {long:.3g} m long; lengths are in m, {remedy}"
     for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):
-        if body == WORLD or link in told:
+        if body == WORLD or link in told or link not in world.objects or len(world.link_geometries[link]) != 1:
             continue
         lower, upper = box_around(world.geoms, g, np.eye(3), np.zeros(3))
-        long, volume = float((upper - lower).max()), float((upper - lower).prod())
-        if long > LONG:
-            told.add(link)
-            yield f"'{link}' is {long:.3g} m long; lengths are in m, a mesh in mm needs scale: [0.001, 0.001, 0.001]"
-        elif link in world.objects and len(world.link_geometries[link]) == 1 and volume > 0.0:
-            density = float(world.tree.mass[world.objects[link]]) / volume
-            if not DENSITIES[0] <= density <= DENSITIES[1]:
-                told.add(link)
-                yield f"'{link}' has {density:.2g} kg/m^3 in its box; masses are in kg and lengths in m"
+        volume = float((upper - lower).prod())
+        density = float(world.tree.mass[world.objects[link]]) / volume if volume > 0.0 else DENSITIES[0]
+        if not DENSITIES[0] <= density <= DENSITIES[1]:
+            grams = " (grams?)" if DENSITIES[0] <= 1e-3 * density <= DENSITIES[1] else ""
+            yield f"'{link}' has {density:.2g} kg/m^3 in its box; masses are in kg{grams} and lengths in m"
 
 
 def _inertias(scene, world):
@@ -159,7 +220,8 @@ def _rates(scene, world):
         taken = max(1, round(steps))
         if abs(steps / taken - 1.0) > OFF_RATE:
             rate = 1.0 / (taken * scene.time_step)
-            yield f"sensors[{i}].rate: {sensor.rate:g} /s is {rate:.4g} /s with steps of {scene.time_step:g} s"
+            text = f"{sensor.rate:g} /s is {rate:.4g} /s with steps of {scene.time_step:g} s"
+            yield _at(scene, f"sensors[{i}].rate", text)
 
 
 def _servos(scene, world):

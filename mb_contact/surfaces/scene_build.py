@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.errors import DynamicsError, InputError, ModelError, SceneError
 from mb_contact.model.resources import exists, find_resource
 from mb_contact.model.urdf.reader import load_urdf
@@ -160,8 +161,8 @@ def _place_robot(tree, scene):
     ):  # fmt: skip
         for name, value in values.items():
             if name not in model.joint_names:
-                known = ", ".join(model.joint_names)
-                raise scene.error(f"model.{key}.{name}", f"robot '{model.name}' has no joint '{name}'; it has {known}")
+                known = instead_of(name, model.joint_names)
+                raise scene.error(f"model.{key}.{name}", f"robot '{model.name}' has no joint '{name}'; {known}")
             target[at[model.joint_names.index(name)]] = value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
 from mb_contact.simulation.joints.springs import Springs
@@ -282,7 +283,7 @@ class Player(Source):
 
     def _watch(self, sensor):
         if sensor is not None and sensor not in self.sensor_names:
-            raise InputError(f"there is no sensor '{sensor}'; there are {', '.join(self.sensor_names)}")
+            raise InputError(f"there is no sensor '{sensor}'; {instead_of(sensor, self.sensor_names, 'there are')}")
         self._watched, self._sensor_due, self._capture = sensor, 0.0, None
 
     def _sensor(self):

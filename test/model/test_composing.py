@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_refused():
         compose(ARM, at="link_2")
     with pytest.raises(mb.InputError, match="a gripper needs the link"):
         compose(ARM, FOLLOWS)
-    with pytest.raises(mb.InputError, match=r"no link 'link_9'; did you mean 'link_\d'\? it has base, link_0"):
+    with pytest.raises(mb.InputError, match=r"no link 'link_9'; did you mean 'link_\d'\?$"):
         compose(ARM, FOLLOWS, "link_9")
     with pytest.raises(mb.InputError, match="the name 'l_left' occurs twice"):
         compose(compose(ARM, FOLLOWS, "link_0", prefix="l_"), FOLLOWS, "link_0", prefix="l_")

@@ -295,6 +295,33 @@ def test_packages_are_found_where_ros_puts_them(tmp_path, monkeypatch):
     assert load_urdf(address, package_dirs=[tmp_path]).name == "ament"
 
 
+def test_packages_are_found_by_the_name_in_their_package_xml(tmp_path, monkeypatch):
+    """Whatever their folder is called: among others, as the folder that is given, and above the file."""
+    for variable in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH", "MB_CONTACT_PACKAGE_PATH"):
+        monkeypatch.delenv(variable, raising=False)
+    clone = tmp_path / "src" / "Some_Robot_Description"
+    (clone / "urdf").mkdir(parents=True)
+    (clone / "package.xml").write_text("<package>\n  <name>some_robot</name>\n</package>")
+    macro = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (clone / "urdf" / "a.urdf").write_text(robot(link("base")))
+    address, file = "package://some_robot/urdf/a.urdf", clone / "urdf" / "b.urdf.xacro"
+    for folder in (clone.parent, clone):
+        assert find_resource(address, [folder]) == clone / "urdf" / "a.urdf"
+        for variable in ("ROS_PACKAGE_PATH", "MB_CONTACT_PACKAGE_PATH"):
+            monkeypatch.setenv(variable, str(folder))
+            assert find_resource(address) == clone / "urdf" / "a.urdf"
+            monkeypatch.delenv(variable)
+    file.write_text(f'{macro}<xacro:include filename="$(find some_robot)/urdf/a.urdf"/></robot>')
+    assert load_urdf(file).link_names == ("base",)
+    (clone / "package.xml").write_text("<package><name>another_robot</name></package>")
+    monkeypatch.setenv("MB_CONTACT_PACKAGE_PATH", str(clone.parent))
+    with pytest.raises(FileNotFoundError) as error:
+        find_resource(address, [tmp_path / "mine"], clone)
+    for searched in (f"--package-path ({clone.parent})", "AMENT_PREFIX_PATH (none)", f"package_dirs ({tmp_path}/mine)",
+                     f"the folders above {clone}", "no package.xml there is called 'some_robot'"):  # fmt: skip
+        assert searched in str(error.value)
+
+
 def test_this_package_finds_itself():
     assert find_resource("package://mb_contact/urdf/dual_arm.urdf").samefile(DUAL_ARM)
     assert load_urdf("package://mb_contact/urdf/dual_arm.urdf").name == "dual_arm"

@@ -202,7 +202,15 @@ WRONG = {
     ),
     "outside the limits": (
         {"models": (SceneModel(arm(), joints={"elbow": 2.5}),)},
-        r"models\[0\].joints.elbow: 2.5 is outside the joint's limits, -1 to 2",
+        r"models\[0\].joints.elbow: 2.5 is outside the joint's limits, -1 to 2$",
+    ),
+    "degrees": (
+        {"models": (SceneModel(arm(), joints={"elbow": 90.0}),)},
+        r"models\[0\].joints.elbow: 90 is outside .* -1 to 2 \(degrees\? 90 degrees are 1.571 rad\)$",
+    ),
+    "millimetres of a slide": (
+        {"models": (SceneModel(arm().replace("revolute", "prismatic"), joints={"elbow": 90.0}),)},
+        r"models\[0\].joints.elbow: 90 is outside .* -1 to 2 \(millimetres\? 90 millimetres are 0.09 m\)$",
     ),
     "the same robot twice": (
         {"models": (SceneModel(arm()), SceneModel(arm()))},

@@ -243,8 +243,33 @@ def test_packages_of_scenes_and_simulators(tmp_path, monkeypatch):
         mb.build_world(replace(alone, packages=("nowhere",)))
 
 
+XACRO = HAND.replace('<robot name="hand">', """<robot name="hand" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="name" default=""/><xacro:arg name="wide" default="1"/>""").replace("finger", "$(arg name)")
+
+
+def test_arguments_of_xacro_files(tmp_path, monkeypatch, capsys):
+    """They go into the scene, or into the text where robot and gripper are written as one."""
+    (tmp_path / "hand.urdf.xacro").write_text(XACRO.replace('<xacro:arg name="name" default=""/>', ""))
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf.xacro") == 2
+    assert "NAME:=VALUE behind the file in mb-contact info and mb-contact new" in capsys.readouterr().err
+    assert new(tmp_path, monkeypatch, "--robot", "hand.urdf.xacro", "name:=thumb", "wide:=2", "--table") == 0
+    entry = mb.load_scene("cell/scene.yaml").models[0]
+    assert entry.xacro_args == {"name": "thumb", "wide": "2"} and entry.urdf == "../hand.urdf.xacro"
+    assert "thumb" in mb.Simulator("cell/scene.yaml").world.frames
+    arm = ["--robot", "hand.urdf.xacro", "name:=thumb", "--at", "thumb", "--tcp", "0", "0", "0.1"]
+    assert cli.main(["new", "pair", *arm, "--gripper", "hand.urdf.xacro", "name:=tip"]) == 0
+    assert {"thumb", "tip", "tcp"} <= set(mb.load_urdf("pair/robot.urdf").link_names)
+    assert cli.main(["info", "hand.urdf.xacro", "name:=thumb"]) == 0 and "thumb" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main(["new", "--robot", "hand.urdf.xacro", "name:=thumb", "folder"])
+    assert "'folder' is no argument NAME:=VALUE of a xacro file; the folder's NAME" in capsys.readouterr().err
+    two = {"xacro_args": {"name": "thumb"}, "gripper_args": {"name": "tip"}}
+    text = mb.model.compose("hand.urdf.xacro", "hand.urdf.xacro", "thumb", **two)
+    assert {"thumb", "tip"} <= set(mb.load_urdf(text).link_names)
+
+
 @pytest.mark.parametrize("arguments, said", [
-    (["--robot", "none.urdf"], "no file: 'none.urdf' does not exist"),
+    (["--robot", "none.urdf"], "'none.urdf' does not exist"),
     (["--robot", "hand.urdf", "--at", "palm"], "--gripper and --at belong together"),
     (["--robot", "hand.urdf", "--gripper", "hand.urdf", "--at", "plam"], "no link 'plam'; did you mean 'palm'?"),
     (["--robot", "hand.urdf", "--object", "hand.txt"], "the format '.txt' is not read"),

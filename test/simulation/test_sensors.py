@@ -188,9 +188,9 @@ def test_two_sensors_share_neither_topic_nor_frame(first, second, message):
     (Sensor("a", "imu", link="tip", noise=(-1.0, 0.0)), "noise"),
     (Sensor("a", "imu", link="tip", resolution=0.1), "has no resolution; leave it out, or set kind: encoder"),
     (Sensor("a", "imu", link="tip", seed=-1), "whole number"),
-    (Sensor("a", "imu", link="nose"), "there is no 'nose'"),
-    (Sensor("a", "force_torque", joint="knee"), "there is no 'knee'; known are mount, turn"),
-    (Sensor("a", "encoder", joints=("knee",)), "there is no 'knee'; known are turn"),
+    (Sensor("a", "imu", link="nose"), "there is no link 'nose'"),
+    (Sensor("a", "force_torque", joint="knee"), "there is no joint 'knee'; known are mount, turn"),
+    (Sensor("a", "encoder", joints=("knee",)), "there is no joint 'knee'; known are turn"),
 ])  # fmt: skip
 def test_sensors_that_make_no_sense_are_refused(sensor, message):
     with pytest.raises(mb.SceneError, match=message):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, instead_of
 from mb_contact.errors import ModelError
 from mb_contact.model.flexible.files import read_modal_body
 from mb_contact.model.flexible.modal import ModalBody, ModalMass, fixed_at, modal_mass, normal_modes
@@ -118,7 +118,8 @@ def _body(part, body_of):
 
 def _split(reader, links, joints, name, spec, floating, start):
     if name not in links:
-        raise ModelError(f"{reader.source}: no link '{name}' that could be flexible; links: {', '.join(links)}")
+        known = instead_of(name, links, "links:")
+        raise ModelError(f"{reader.source}: no link '{name}' that could be flexible; {known}")
     link = links[name]
     inbound = next((joint for joint in joints.values() if joint.child == name), None)
     if inbound is None and not floating:

@@ -103,7 +103,7 @@ def open_scene(path: str | Path, packages: Iterable[str] = ()) -> tuple["Reader"
         else:
             text = content.decode("utf-8")
     except FileNotFoundError as error:
-        raise SceneError(f"no scene: {error}") from None
+        raise SceneError(f"the scene cannot be read: {error}") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SceneError(f"{path}:{line}: cannot be read as a scene: no text in UTF-8; save it as such") from None

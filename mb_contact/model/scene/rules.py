@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.keys.declaration import Key, alternatives, broken_conditions, declared
 from mb_contact.keys.kinds import Kind, Record, Text
 from mb_contact.model.flexible.beams import SECTIONS
@@ -64,8 +65,8 @@ def _faults(kind: Kind, value: Any, place: str, scene: Scene) -> Iterator[Fault]
     yield from kind.faults(value, place)
     refers = kind.key.refers
     if isinstance(kind, Text) and refers and value not in getattr(scene, refers):
-        defined = ", ".join(getattr(scene, refers)) or "none"
-        yield place, f"{refers.removesuffix('s')} '{value}' is not defined under {refers}; defined: {defined}"
+        defined = instead_of(value, getattr(scene, refers), "defined:")
+        yield place, f"{refers.removesuffix('s')} '{value}' is not defined under {refers}; {defined}"
     for part in kind.parts(value, place):
         yield from _faults(*part, scene)
     if isinstance(kind, Record) and isinstance(value, kind.record):
@@ -100,7 +101,7 @@ def _scene_rules(scene: Scene) -> Iterator[Rule]:
     yield from _tendon_rules(scene)
     known = {*(model.name for model in scene.models), *(primitive.name for primitive in scene.primitives)}
     for name in scene.entities:
-        message = f"there is no '{name}'; there are {', '.join(sorted(filter(None, known)))}"
+        message = f"there is no '{name}'; {instead_of(name, sorted(filter(None, known)), 'there are')}"
         yield None not in known and name not in known, f"entities.{name}", message
     period = scene.rates.get("control_period", scene.time_step)
     steps = period / scene.time_step

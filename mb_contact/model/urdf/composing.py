@@ -3,13 +3,13 @@
 
 """Two robot files as one: a gripper at a link of an arm; and names of its own for a second robot of one kind."""
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
+from mb_contact.checks import instead_of
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.mjcf.elements import numbers, roll_pitch_yaw
 from mb_contact.model.scene.bodies import Pose
@@ -27,6 +27,8 @@ def compose(
     placed: Callable[[Path], str] = str,
     prefix_all: str = "",
     root: str | None = None,
+    xacro_args: Mapping[str, Any] | None = None,
+    gripper_args: Mapping[str, Any] | None = None,
 ) -> str:
     """URDF of a robot with another one, such as a gripper, fixed to one of its links.
 
@@ -52,6 +54,8 @@ def compose(
         Of all names of both, for another robot of one kind in a scene.
     root : str, optional
         Another name of the robot's root link, where that is called ``world`` and stands elsewhere.
+    xacro_args, gripper_args : mapping of str to str, number or bool, optional
+        Arguments of the robot's and of the gripper's xacro file.
 
     Returns
     -------
@@ -78,9 +82,9 @@ def compose(
     ('right_hinge_0',)
     """
     folders = tuple(package_dirs)
-    whole = _parsed(robot, folders, placed)
+    whole = _parsed(robot, folders, placed, xacro_args)
     if gripper is not None:
-        _join(whole, _parsed(gripper, folders, placed), at, pose or Pose(), prefix)
+        _join(whole, _parsed(gripper, folders, placed, gripper_args), at, pose or Pose(), prefix)
     elif at is not None:
         raise InputError(f"nothing is fixed to link '{at}'; give a gripper, or leave out at")
     names = with_prefix(whole, prefix_all)
@@ -96,9 +100,7 @@ def _join(whole, part, at, pose, prefix):
         raise InputError("a gripper needs the link of the robot that it is fixed to: at='...'")
     links = [link.get("name") for link in whole.findall("link")]
     if at not in links:
-        near = get_close_matches(at, links, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise InputError(f"the robot has no link '{at}'; {hint}it has {', '.join(map(str, links))}")
+        raise InputError(f"the robot has no link '{at}'; {instead_of(at, links)}")
     rename(part, _names(whole, part, prefix))
     root = _root_of(part)
     taken = {joint.get("name") for file in (whole, part) for joint in file.findall("joint")}
@@ -119,9 +121,9 @@ def _root_of(robot):
     return root
 
 
-def _parsed(source, folders, placed):
+def _parsed(source, folders, placed, xacro_args):
     """Root element of a robot's file, whose meshes are named by their paths."""
-    text, name, start = read_urdf(source, folders, None)
+    text, name, start = read_urdf(source, folders, xacro_args)
     try:
         root: Any = etree.fromstring(text, etree.XMLParser(resolve_entities=False, remove_comments=True))
     except etree.XMLSyntaxError as error:

@@ -199,7 +199,10 @@ def _expand_xacro(path, arguments, package_dirs):
         try:
             return xacro.process_file(str(path), mappings=_texts(arguments)).toprettyxml(indent="  ")
         except Exception as error:  # xacro raises its own types, SyntaxError, expat and OS errors
-            remedy = "; xacro_args gives arguments, also beside a scene's urdf, or: xacro FILE name:=value > robot.urdf"
+            remedy = (
+                "; xacro_args gives arguments, beside a scene's urdf too, and so does NAME:=VALUE behind the file in "
+                "mb-contact info and mb-contact new; or: xacro FILE NAME:=VALUE > robot.urdf"
+            )
             remedy = remedy if "substitution argument" in str(error) else ""
             raise ModelError(f"{path}: xacro failed: {missing[0] if missing else error}{remedy}") from error
         finally:

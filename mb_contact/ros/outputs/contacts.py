@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mb_contact.checks import instead_of
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.options import NodeOptions, Schedule
@@ -42,8 +43,8 @@ class Wrenches:
         for name in filter(None, options.joint_wrench_joints):
             known = simulator.joint_wrenches.names
             if name not in known:
-                have = ", ".join(known) or "none"
-                raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {have}")
+                known = instead_of(name, known, "the robots have")
+                raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; {known}")
             topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
             frame = prefix + simulator.joint_wrenches.child_link(name)
             self._joints.append(_MeanWrench(make, topic, frame, np.zeros(6), take=take))

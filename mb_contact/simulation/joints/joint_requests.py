@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from mb_contact.checks import as_vector, shorten
+from mb_contact.checks import as_vector, instead_of, shorten
 from mb_contact.errors import InputError
 
 #: What servos can be asked for: the array of gains that it needs, the array that takes it, its name in messages.
@@ -22,7 +22,8 @@ def _rows(world, names):
     """Places of joints among ``world.joint_names``."""
     unknown = [name for name in names if name not in world.joint_names]
     if unknown:
-        raise InputError(f"no joint '{shorten(unknown[0])}'; known are {', '.join(world.joint_names)}")
+        name = shorten(unknown[0])
+        raise InputError(f"no joint '{name}'; {instead_of(name, world.joint_names, 'known are')}")
     if len(set(names)) != len(names):
         raise InputError("a joint is named twice")
     return [world.joint_names.index(name) for name in names]

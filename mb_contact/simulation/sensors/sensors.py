@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import Floats, as_choice
+from mb_contact.checks import Floats, as_choice, instead_of
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
 from mb_contact.dynamics.arguments import gravity_of
@@ -102,9 +102,10 @@ class Sensors:
         self._external, self._handle = arrays.still, make_tree_handle(arrays)
         for i, sensor in enumerate(scene.sensors):
             key = f"sensors[{i}]"
-            for name, known in self._places(sensor):
-                message = f"there is no '{name}'; known are {', '.join(sorted(known)) or 'none'}"
-                scene.refuse_if(name not in known, key, message)
+            for what, name, known in self._places(sensor):
+                if name not in known:
+                    message = f"there is no {what} '{name}'; {instead_of(name, sorted(known), 'known are')}"
+                    raise scene.error(key, message)
             if sensor.kind == "tactile":
                 self.pads[sensor.name] = self._pad(sensor, key)
         self._refuse_shared_frames(scene)
@@ -121,18 +122,18 @@ class Sensors:
                 taken.add(frame)
 
     def _places(self, sensor):
-        """(name, names that exist) of what a sensor refers to."""
+        """(what it is, name, names that exist) of what a sensor refers to."""
         world, touched = self._simulator.world, self._simulator.world.link_geometries
         if sensor.joint is not None:
-            yield sensor.joint, self._simulator.joint_wrenches.names
+            yield "joint", sensor.joint, self._simulator.joint_wrenches.names
         if sensor.link is not None:
-            yield sensor.link, {**world.frames, "world": None} if sensor.kind in RAYS else world.frames
+            yield "link", sensor.link, {**world.frames, "world": None} if sensor.kind in RAYS else world.frames
         if sensor.kind in ("contact", "tactile"):
-            yield sensor.link, touched
+            yield "link with a collision shape", sensor.link, touched
         if sensor.partner is not None:
-            yield sensor.partner, touched
+            yield "link with a collision shape", sensor.partner, touched
         for joint in sensor.joints:
-            yield joint, world.joint_names or world.hinge_names
+            yield "joint", joint, world.joint_names or world.hinge_names
 
     def _pad(self, sensor, key):
         try:

@@ -131,9 +131,9 @@ def test_not_a_scene(text, message, tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(SceneError, match=r"no scene: '.*nowhere\.yaml' does not exist"):
+    with pytest.raises(SceneError, match=r"the scene cannot be read: '.*nowhere\.yaml' does not exist"):
         load_scene(tmp_path / "nowhere.yaml")
-    with pytest.raises(SceneError, match="no scene: 'package://mb_contact/.*' not found; looked at"):
+    with pytest.raises(SceneError, match="the scene cannot be read: 'package://mb_contact/.*' not found; looked at"):
         load_scene("package://mb_contact/config/nowhere.yaml")
     with pytest.raises(SceneError, match="no scene: .* is a folder; name a file in it"):
         load_scene(tmp_path)

@@ -32,7 +32,7 @@ def test_the_bench_writes_the_scene_files(tmp_path, capsys):
     "make, message",
     [
         (lambda: mb.pendulum(0), "links must be a whole number from 1 on"),
-        (lambda: mb.pendulum(3, "j13"), "there is no pendulum 'j13'; choose one of j14"),
+        (lambda: mb.pendulum(3, "j13"), "there is no pendulum 'j13'; did you mean 'j14'"),
         (lambda: mb.pendulum(3, colour="red"), "a pendulum cannot be changed so"),
         (lambda: mb.pendulum(3, mass=-1.0), "mass must be above zero"),
         (lambda: bench.run(mb.pendulum(3), "magic", 0.1), "there is no way 'magic' to step a pendulum; choose one"),
