@@ -85,25 +85,21 @@ def start_positions(
 ) -> np.ndarray:  # fmt: skip
     """Coordinates of a robot at which nothing overlaps: the hand over the place before it, best pointing down.
 
-    Those count first from which it can go down to the height ``low`` [m] without touching what stands, then those
-    whose joints are least turned.
+    Those count first from which it can go down to the height ``low`` [m] without touching what stands.
     """
     down = [rpy_to_matrix((np.pi, 0.0, yaw)) for yaw in (0.0, 0.5 * np.pi, np.pi, -0.5 * np.pi)]
     wanted: list[Any] = [lambda at, R=R: {hand: (at, matrix_to_quat(R))} for R in down]
     wanted.append(lambda at: {Point(hand): at})
-    best, least, found = neutral(model), (np.inf, np.inf, np.inf), None
+    best, least = neutral(model), (np.inf, np.inf)
     for goal, candidate in chain(_solutions(world, model, first, wanted, over), ((None, q) for q in postures(model))):
-        if least[:2] == (0.0, 0.0) and goal is not found:  # all of one way to hold the hand have been looked at
-            break
         depth, below = _overlap(world, model, first, candidate, ignored), np.inf
         if depth == 0.0 and goal is not None:
             start = placed(world, model, candidate, first).q0
             lowered = _solved(world, model, goal((*over[:2], low)), start, 1)
             below = np.inf if lowered is None else _overlap(world, model, first, lowered, ignored, world.objects)
-        turned = float(np.abs(candidate - neutral(model)).max(initial=0.0))
-        if (depth, below, turned) < least:
-            best, least, found = candidate, (depth, below, turned), goal
-        if goal is None and least[0] == 0.0:
+        if (depth, below) < least:
+            best, least = candidate, (depth, below)
+        if least == (0.0, 0.0) or (goal is None and least[0] == 0.0):
             break
     return best
 
