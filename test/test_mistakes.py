@@ -13,6 +13,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact import cli
+from mb_contact.checks import instead_of
 from mb_contact.errors import MbContactError
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.parameters import unknown_parameters
@@ -330,6 +331,14 @@ FILES = {
 def test_there_are_a_hundred_and_each_is_one():
     assert len(MISTAKES) >= 100
     assert all(old in SCENE for old, _, _ in IN_SCENES) and all(old in ROBOT for old, _, _ in IN_ROBOTS)
+
+
+@pytest.mark.parametrize("wanted, said", [
+    ("Tip", "did you mean 'tip'?"), ("elbwo", "did you mean 'elbow'?"), ("hand", "it has tip, elbow"),
+    (None, "it has tip, elbow"),
+])  # fmt: skip
+def test_a_near_name_stands_for_all(wanted, said):
+    assert instead_of(wanted, ["tip", "elbow"]) == said and instead_of(wanted, [], "known are") == "known are none"
 
 
 def make(kind, what):

@@ -313,6 +313,8 @@ def test_packages_are_found_by_the_name_in_their_package_xml(tmp_path, monkeypat
             monkeypatch.delenv(variable)
     file.write_text(f'{macro}<xacro:include filename="$(find some_robot)/urdf/a.urdf"/></robot>')
     assert load_urdf(file).link_names == ("base",)
+    monkeypatch.chdir(tmp_path)
+    assert load_urdf(file, package_dirs=["src"]).link_names == ("base",)  # xacro takes paths from the file's folder
     (clone / "package.xml").write_text("<package><name>another_robot</name></package>")
     monkeypatch.setenv("MB_CONTACT_PACKAGE_PATH", str(clone.parent))
     with pytest.raises(FileNotFoundError) as error:

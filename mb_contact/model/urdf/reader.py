@@ -185,7 +185,7 @@ def _expand_xacro(path, arguments, package_dirs):
 
     def find(package):  # in the place of ROS 2's index, which need not be there
         try:
-            return str(find_resource(f"package://{package}", package_dirs, path.parent))
+            return str(find_resource(f"package://{package}", package_dirs, path.parent).absolute())
         except FileNotFoundError as error:
             missing.append(error)
             raise

@@ -268,7 +268,7 @@ def test_joint_properties_of_a_scene_file(tmp_path):
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("slide:", "glide:", r"joint_properties.glide: robot 's' has no joint 'glide'; it has slide"),
+        ("slide:", "glide:", r"joint_properties.glide: robot 's' has no joint 'glide'; did you mean 'slide'"),
         ("friction: 0.3", "friction: -1", r"scene.yaml:5: .*friction: must be at least 0, got -1"),
         ("stiffness: 5.0, ", "", r"rest_position: has no meaning without a stiffness above zero; add it"),
         ("friction:", "fricton:", r"unknown key \(did you mean 'friction'\?\)"),
