@@ -4,7 +4,7 @@
 """The search for a solution of an island: Newton steps (``newton.py``) from the last impulses, then by other means.
 
 Of a large island a part may be solved alone (``parts.py``): by rows, and on long chains, at once the contacts that
-press or approach; by bodies in a step, what some Newton steps have left unsolved.
+press or approach; by bodies in a step, what some Newton steps have left unsolved, or what other contacts have changed.
 Where contacts jam in their states Newton steps do not find others.  A small island begins anew at a solution of its
 polyhedral problem (``pivoting.py``), a large one near the middle of all solutions (``central_path.py``), as small ones
 do whose impulses stagnate near a solution.  A problem posed by nodes is posed by bodies then (``step/problem.py``).
@@ -19,6 +19,7 @@ from mb_contact.core.solve.newton import (
     LEAST_EPS,
     NO_MOTION,
     OVER_BUDGET,
+    RESUMED,
     SOLVED,
     TIGHT,
     TOO_LARGE,
@@ -101,7 +102,8 @@ def _from_starts(P, island, goal, budget):
     The other start of a small island is a solution of its polyhedral problem; that of a large one, and of one with too
     many unknowns for that, lies on the central path, and so does the first one of a small island that is near a
     solution, whose impulses stagnate.  The path begins where the search is, a second time at zero, and takes at most
-    half of what is left of the budget.
+    half of what is left of the budget.  A large one whose impulses have solved it with other contacts begins with the
+    part that is not solved.
     A ray must show itself from a second start, for which there is so much budget again: a solution of the polyhedral
     problem, or zero.
     """
@@ -110,6 +112,13 @@ def _from_starts(P, island, goal, budget):
     first, last, small = P.blocks.start[b0], P.blocks.start[b1], not is_large(P, island)
     part, most = min(budget, RESTART if small or not known else CENTRE), RESTART
     used, least, jammed, elsewhere, pivoted, centred = 0, np.inf, False, False, False, False
+    if goal.taken == RESUMED and not small and P.form[0] == BY_BODIES:
+        now = evaluate(P, b0, b1, c0, c1, P.r)
+        if keeps(P, first, last, goal.tolerance, goal.taken, now):
+            return SOLVED, used, now
+        status, used, now = _solve_parts(P, island, goal, budget)
+        if status == SOLVED:
+            return status, used, now
     while True:
         status, steps, now = solve_island(P, island, goal, part)
         used += steps

@@ -32,6 +32,7 @@ from mb_contact.core.solve.newton import (
     LEAST_EPS,
     NO_MOTION,
     OVER_BUDGET,
+    RESUMED,
     SETTLED,
     SOLVED,
     TIGHT,
@@ -250,7 +251,7 @@ def _goal(h, purpose):
     tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
     taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
     if purpose == STEP and (h.need.info[ROUND] > 0 or h.need.info[CORRECTED] > 0):
-        taken = 1.0  # of the same step with other contacts: most islands have their impulses already
+        taken = RESUMED  # most islands have their impulses already
     polish = purpose != STEP or h.solver[TWICE] == 0.0
     return Goal(tolerance, taken, purpose == STEP, purpose < IMPACT, polish, LEAST_EPS)
 
