@@ -3,6 +3,7 @@
 
 """Where files are: paths and ``package://`` addresses, with and without a sourced ROS 2."""
 
+import contextlib
 import os
 import re
 import site
@@ -22,7 +23,8 @@ WHEEL_SHARE = "cmeel.prefix/share"  #: where such wheels put them, below site-pa
 MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH")
 MOST_NAMED = 6  #: places of one kind that a message names
 PACKAGE_PATH = "MB_CONTACT_PACKAGE_PATH"  #: environment variable of folders that hold packages, the first to count
-NAME = re.compile(r"<name>\s*([^<]*?)\s*</name>")  #: of a package, in its package.xml
+NAME = re.compile(r"<name>\s*([^<]*?)\s*</name>")  #: of a package, in its package.xml, without what is
+COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 
 
 def find_resource(
@@ -99,7 +101,7 @@ def _missing(path):
     """What a message says of a file that is not there."""
     path = Path(os.path.normpath(path))
     try:
-        files = [file.name for file in path.parent.iterdir()]
+        files = [file.name for file in path.parent.iterdir() if not file.name.startswith(".")]
     except (OSError, ValueError):
         files = []
     stems = get_close_matches(path.name.split(".")[0], {name.split(".")[0] for name in files}, n=1)
@@ -166,8 +168,9 @@ def _held(package, folders, among=True):
             found.append(base)
         if (base / package).is_dir():
             found.append(base / package)
-        elif among and base.is_dir():
-            found += [folder for folder in sorted(base.iterdir()) if _declared_name(folder) == package]
+        elif among:
+            with contextlib.suppress(OSError):  # it is none, or may not be read
+                found += [folder for folder in sorted(base.iterdir()) if _declared_name(folder) == package]
     return found
 
 
@@ -183,7 +186,7 @@ def _declared_name(folder):
 @lru_cache(maxsize=1024)
 def _name_in(file, _):
     """The name in a package.xml, read anew where its time is another."""
-    name = NAME.search(file.read_text(encoding="utf-8", errors="replace"))
+    name = NAME.search(COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace")))
     return name and name[1]
 
 

@@ -28,15 +28,15 @@ def run_check(scene: str, progress: Callable[[str], Any], strict: bool = False) 
         surface_simulator(scene, progress)
         found = initial_penetrations(world) if world else ()
         odd = [f"{a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start" for a, b, depth in found]
-        lines += others
+        lines = [*lines, *others]
     else:
         sim = Simulator(scene, progress=progress)
         _ = sim.sensors if sim.scene.sensors else None
         Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
         odd = sim.warnings
-        verdict = f"runs, with {len(odd)} warning{'s' if len(odd) > 1 else ''}" if odd else "fine"
-        lines = [f"{scene}: {verdict}", *describe_scene(sim.scene, sim.world)]
-    print("\n".join([*lines, *(f"warning: {text}" for text in odd)]))
+        lines = describe_scene(sim.scene, sim.world)
+    verdict = f"runs, with {len(odd)} warning{'s' if len(odd) > 1 else ''}" if odd else "fine"
+    print("\n".join([f"{scene}: {verdict}", *lines, *(f"warning: {text}" for text in odd)]))
     return 1 if strict and odd else 0
 
 

@@ -97,7 +97,7 @@ class Certificate(NamedTuple):
     end_gap: float = math.inf  #: smallest distance of all near pairs at the new poses [m]
     deepest_pair: str = ""  #: links of the pair that has it, where it is below what the step may miss
     pairs_met: int = 0  #: pairs with a gap that had the contact of the moment at which they meet in the step
-    pairs_passed: int = 0  #: pairs that this step's first solution held back, and that pass without touching
+    pairs_passed: int = 0  #: pairs that the step's first contacts would hold back, and that pass without touching
     pairs_held: int = 0  #: pairs about which no decision was found: held back by the contact of the step's start
     tied_rows: int = 0  #: rows of loops and of contacts without slip that were tied to others, from which they follow
     tied_residual: float = 0.0  #: worst residual of these, which no other counts [sqrt(N s m/s)]

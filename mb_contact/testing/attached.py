@@ -63,8 +63,21 @@ class TopicsView(View):
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         self._first = stamp if self._first is None else self._first
         self._state, self.time = message, stamp - self._first
-        self._meet(self._frames)
+        self._meet(frame for frame in self._frames if self._root_of(frame) in ROOTS)
         self._heard(self)
+
+    def start(self, link: str) -> Placed:
+        """Where a frame was when a joint state first had it in one of ROOTS, else when this was first asked for."""
+        self._meet([link])
+        return super().start(link)
+
+    def _root_of(self, frame):
+        """The frame that the tree of a frame hangs on, as far as it is known."""
+        for _ in range(len(self._frames)):
+            if frame not in self._frames:
+                break
+            frame = self._frames[frame][0]
+        return frame
 
     def pose(self, link: str) -> Placed:
         """Of a frame of /tf, in the frame that its tree hangs on; NaN before it is heard of."""

@@ -57,9 +57,7 @@ class Quantity:
 
     def __invert__(self) -> Check:
         """The check that something is not so."""
-        if not self.is_truth:
-            raise InputError(f"~ is for what is so or not, such as touch('box'); {self.text} takes >= or <=")
-        return self <= 0.0
+        return ~as_check(self)
 
     def between(self, low: float, high: float) -> Check:
         """The check that it is from ``low`` to ``high``."""
@@ -125,6 +123,12 @@ class Check:
         if math.isinf(self.low):
             return f"{quantity.text} is at most {quantity.words(self.high)}"
         return f"{quantity.text} is from {self.low:.4g} to {quantity.words(self.high)}"
+
+    def __invert__(self) -> Check:
+        """The check that something is not so."""
+        if not self.quantity.is_truth:
+            raise InputError(f"~ is for what is so or not, such as touch('box'); {self.quantity.text} has other bounds")
+        return Check(self.quantity, high=0.0) if self.low > 0.0 else Check(self.quantity, low=1.0)
 
     def holds(self, values: Floats) -> Any:
         """Whether each of the values is within the bounds; one that is not there is not."""

@@ -108,10 +108,14 @@ class Channel:
         self._losses = np.array([entry.loss for entry in conditions])
         self._random = [np.random.default_rng(entry.seed) for entry in conditions]
         self._length = int(self._delays.max()) + 1
+        self._kept = np.ones(len(conditions), dtype=bool)
+        self.forget()
+
+    def forget(self) -> None:
+        """What is on its way does not arrive: it was for another run, or for other joints."""
         self._past: Any = None
         self._now: Any = None
         self._asked: list[dict[str, Any]] = [{}] * self._length
-        self._kept = np.ones(len(conditions), dtype=bool)
         self._count = 0
 
     @property
@@ -123,9 +127,10 @@ class Channel:
         """The efforts (worlds, joints) that act when these are commanded; the first ones act until others arrive."""
         if self.is_clear:
             return efforts
-        if self._past is None or self._past.shape[2] != efforts.shape[1]:
+        if self._past is not None and self._past.shape[2] != efforts.shape[1]:
+            self.forget()
+        if self._past is None:
             self._past, self._now = np.tile(efforts, (self._length, 1, 1)), efforts.copy()
-            self._count = 0
         self._past[self._count % self._length] = efforts
         arrived = self._past[(self._count - self._delays) % self._length, np.arange(len(efforts))]
         self._kept = np.array([random.random() for random in self._random]) >= self._losses

@@ -24,7 +24,7 @@ PYTHONS = ("python", "python3")  #: stand for the interpreter that runs here
 GRACE = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0))  #: how one is asked to end, and how long to wait [s]
 ASKED = (0, -signal.SIGINT, -signal.SIGTERM, 130, 143)  #: exit codes of who was asked to end
 TAIL = 12  #: lines of a log that are told,
-NOISE = "nanobind:"  #: but for those that begin so: what a library leaks at the end
+NOISE = ("nanobind:", " - leaked ")  #: but for those that begin so: what a library leaks at the end
 
 
 _turns = itertools.count(os.getpid())

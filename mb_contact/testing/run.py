@@ -81,7 +81,7 @@ class Run:
         self._stamp, self._moved, self._begun, self._told = None, 0.0, 0.0, 0.0
         self._events = sorted(plan.conditions.events, key=lambda event: event.at)[::-1]
         self._over = self._closed = False
-        self._refused = ""
+        self._refused, self._commanded = "", -1
         self._stack = contextlib.ExitStack()
 
     # --- begin and end --------------------------------------------------------------------------------
@@ -115,9 +115,7 @@ class Run:
         period = self.node.options.control_period or simulator.scene.rates.get("control_period", simulator.time_step)
         channel = Channel([self.plan.conditions], period)
         if not channel.is_clear:
-            self.node.commanded = lambda effort, asked: (
-                channel.pass_on(np.asarray(effort)[None])[0], channel.pass_targets(asked)
-            )  # fmt: skip
+            self.node.commanded = lambda effort, asked: self._pass_on(channel, effort, asked)
         self.node.watch = self._watch
         self._record()
         thread = threading.Thread(target=self._simulate, name="physics", daemon=True)
@@ -172,6 +170,13 @@ class Run:
             raise self._error
 
     # --- on the physics thread --------------------------------------------------------------------------
+
+    def _pass_on(self, channel, effort, asked):
+        """Efforts and targets that act where these have come; those of before a reset never arrive."""
+        if self.node.outputs.run != self._commanded:
+            channel.forget()
+        self._commanded = self.node.outputs.run
+        return channel.pass_on(np.asarray(effort)[None])[0], channel.pass_targets(asked)
 
     def _watch(self, step):
         """Look at a state once, before it is told; then stand still where nobody waits for more."""

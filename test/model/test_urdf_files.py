@@ -301,7 +301,7 @@ def test_packages_are_found_by_the_name_in_their_package_xml(tmp_path, monkeypat
         monkeypatch.delenv(variable, raising=False)
     clone = tmp_path / "src" / "Some_Robot_Description"
     (clone / "urdf").mkdir(parents=True)
-    (clone / "package.xml").write_text("<package>\n  <name>some_robot</name>\n</package>")
+    (clone / "package.xml").write_text("<package><!-- <name>old</name> -->\n  <name>some_robot</name>\n</package>")
     macro = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">'
     (clone / "urdf" / "a.urdf").write_text(robot(link("base")))
     address, file = "package://some_robot/urdf/a.urdf", clone / "urdf" / "b.urdf.xacro"

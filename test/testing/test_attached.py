@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,11 +46,27 @@ def test_what_is_seen_by_topics(tmp_path):
     assert "the height of box_left above its start is at least 0 m at 0.5 s; measured: -" in results[-1].text
 
 
-def test_what_topics_do_not_tell_is_said(tmp_path):
-    class Node:
-        def create_subscription(self, *_):
-            pass
+class Node:
+    """A node on which nothing comes in by itself."""
 
+    def create_subscription(self, *_):
+        pass
+
+
+def test_the_start_is_where_a_frame_is_once_its_parents_are_known():
+    view = TopicsView(Node(), lambda _: None)
+    joints = SimpleNamespace(header=SimpleNamespace(stamp=SimpleNamespace(sec=0, nanosec=0)))
+    for child, parent, x in (("box", "base", 0.5), ("base", "world", 1.0), ("box", "base", 0.7)):
+        place = SimpleNamespace(x=x, y=0.0, z=0.0), SimpleNamespace(x=0.0, y=0.0, z=0.0, w=1.0)
+        transform = SimpleNamespace(translation=place[0], rotation=place[1])
+        header = SimpleNamespace(frame_id=parent)
+        entry = SimpleNamespace(child_frame_id=child, header=header, transform=transform)
+        view._on_frames(SimpleNamespace(transforms=[entry]))
+        view._on_state(joints)
+    assert distance("box", to="start").read(view, {}) == pytest.approx(0.2)
+
+
+def test_what_topics_do_not_tell_is_said(tmp_path):
     view = TopicsView(Node(), None)
     with pytest.raises(InputError, match="leave 'by' out"):
         force("box", by="hand").read(view, {})

@@ -76,6 +76,14 @@ def test_a_check_that_is_kept_says_how_near_it_was(check, when, words):
     assert seen(Expectation(HEIGHT >= 2.0), [3.0, 1.25, 2.0]).result().measured == ""
 
 
+def test_opposites_are_of_truths_alone():
+    assert (~touch("box")).text == "box is not touched by anything"
+    assert (~~touch("box")).text == "box is touched by anything"
+    for other in (lambda: ~HEIGHT, lambda: ~(HEIGHT >= 1.0)):
+        with pytest.raises(InputError, match="expected a check|~ is for what is so or not"):
+            other()
+
+
 def test_each_world_has_its_own_verdict():
     curve = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.5], [1.0, 1.0, 0.5]]
     tally = seen(Expectation(HEIGHT.between(1.0, 2.0), within=0.2, lasting=0.1), curve, worlds=3)

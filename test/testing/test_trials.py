@@ -90,6 +90,10 @@ def test_commands_are_delayed_and_lost():
         targets.append([(channel.pass_on(np.zeros((1, 1))), channel.pass_targets({"i": i}))[1] for i in range(200)])
     assert targets[0] == [{}, {}, *({"i": i} for i in range(198))]
     assert [entry.get("i") is not None for entry in targets[1]] == list(np.diff(acted[:, 2], prepend=-1.0) != 0.0)
+    late = Channel([Conditions(delay=0.02)], 0.01)
+    for joints, asked in ((1, 3), (1, 4), (2, 5), (2, 6), (2, 7)):  # a robot of one joint more comes in
+        arrived = late.pass_on(np.zeros((1, joints))), late.pass_targets({"i": asked})
+        assert arrived[1] == ({"i": 5} if asked == 7 else {})
     lost = np.mean(np.diff(acted[:, 2]) == 0.0)
     assert 0.4 < lost < 0.6 and (acted[:, 2] <= np.arange(200)).all()
 

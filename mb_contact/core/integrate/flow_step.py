@@ -23,9 +23,10 @@ from mb_contact.core.integrate.runge_kutta import adaptive_flow, fixed_flow
 from mb_contact.core.integrate.whole import accept, account, detect, find_impulses, keep_servos, restore_servos
 from mb_contact.core.jit import INTEGER, TRUTH, kernel, on_demand, unlocked
 from mb_contact.core.step.closing import keep_state
+from mb_contact.core.step.need import SPENT
 from mb_contact.core.step.sleep import stays, wake_all, watch_rest
 from mb_contact.core.step.step import conclude, saturate, smooth_dynamics
-from mb_contact.core.workspace import KINETIC, LANDINGS, MAY_SLEEP, POTENTIAL
+from mb_contact.core.workspace import ITERATIONS, KINETIC, LANDINGS, MAY_SLEEP, POTENTIAL
 from mb_contact.types import ASK_AT_END, GAINED_ENERGY, IN_PARTS, LIMIT_MISSED, OK
 
 BEGIN, ANSWERED, ANSWERED_AT_END = range(3)  #: where a step goes on: an engine is asked twice at most
@@ -109,6 +110,7 @@ def find_settled_impulses(h):
     """``find_impulses``, again from the free motion while servos reach their limits or leave them; a status."""
     status = find_impulses(h)
     while status == OK and h.joints.servos.shape[0] > 0 and saturated(h):
+        h.need.info[SPENT] += h.work.info[ITERATIONS]
         status = free_motion(h)
         if status == OK:
             status = find_impulses(h)

@@ -15,6 +15,7 @@ from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import derive
 from mb_contact.core.step.end_gap import measure_end
+from mb_contact.core.step.need import SPENT
 from mb_contact.core.step.passing import leave_out_passers
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, solve
@@ -33,6 +34,7 @@ from mb_contact.core.workspace import (
     ENERGY_GAINED,
     ENERGY_REMOVED,
     ENERGY_START,
+    ITERATIONS,
     KINETIC,
     LIFTED,
     LIMITS,
@@ -109,6 +111,8 @@ def find_impulses(h):
             status = solve(h, STEP)
         if status == OK:
             status = settle(h)
+        if status == LIMIT_MISSED:
+            h.need.info[SPENT] += h.work.info[ITERATIONS]
         if status == OK:
             status = review(h)
     return IN_PARTS if status == ASK_ON_WAY else status

@@ -81,7 +81,10 @@ def exchange(h):
 
 @kernel
 def _goes_back(need):
-    """Whether fewer pairs are to be taken in or out from the first solution, which has all, than from the last one."""
+    """Whether fewer pairs are to be taken in or out from the first solution than from the last one.
+
+    As if the first one had all; one without those that passed before is counted as farther off than it is.
+    """
     last = first = 0
     for k in range(need.info[COUNT]):
         first += need.verdict[k] == OUT

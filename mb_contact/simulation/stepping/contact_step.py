@@ -9,8 +9,9 @@ from mb_contact.compile.decorated import is_kept
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
-from mb_contact.core.step.need import ON
+from mb_contact.core.step.need import ON, SPENT
 from mb_contact.core.step.passing import leave_out_passers
+from mb_contact.core.workspace import ITERATIONS
 from mb_contact.errors import InputError
 from mb_contact.lazy import imported
 from mb_contact.simulation.stepping.impacts import Impacts
@@ -114,6 +115,8 @@ class ContactStep:
             status = self.solve(handle) or _step.settle(handle)
             if status == OK and servos and self.context.integrator.saturate(handle):
                 status = self.context.integrator.free(handle) or LIMIT_MISSED
+            if status == LIMIT_MISSED:
+                self.context.need.info[SPENT] += self.context.work.info[ITERATIONS]
             if status == OK:
                 status = self.context.review()
         return status
