@@ -145,7 +145,7 @@ def test_nothing_is_felt_before_a_step_and_after_going_back():
     (Sensor("a", "tactile", link="table", pad=Pad(cells=(0, 3))), {}, r"pad.cells\[0\]: must be a whole number from 1"),
     (Sensor("a", "tactile", link="table", pad=Pad(geometry="lid")), {}, "needs the name of one box of 'table'"),
     (Sensor("a", "tactile", link="ground", pad=Pad()), {}, "its boxes: none"),
-    (Sensor("a", "contact", link="table", partner="nose"), {}, "there is no link 'nose'"),
+    (Sensor("a", "contact", link="table", partner="nose"), {}, "there is no link with a collision shape 'nose'"),
     (Sensor("a", "contact", link="table", partner="left"), {"collision_scheme": "event"}, "partner: needs coll"),
 ])  # fmt: skip
 def test_impossible_ones_are_refused(sensor, options, message):
