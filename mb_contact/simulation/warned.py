@@ -14,26 +14,12 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations
-from mb_contact.types import (
-    FOUNDATION,
-    JOINT_PRISMATIC,
-    RIGID,
-    SHAPE_BOX,
-    SHAPE_CAPSULE,
-    SHAPE_CONE,
-    SHAPE_CYLINDER,
-    SHAPE_ELLIPSOID,
-    SHAPE_PLANE,
-    SHAPE_SPHERE,
-    SPRING,
-    WORLD,
-)
+from mb_contact.types import FOUNDATION, JOINT_PRISMATIC, RIGID, SHAPE_CONVEX, SHAPE_PLANE, SHAPE_SPHERE, SPRING, WORLD
 
 LONG = 20.0  #: a body that moves and is longer, or stands farther off, is meant in millimetres, more likely [m]
 EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
 TURNS = 2.0 * np.pi  #: an angle beyond may be meant in degrees [rad]
 DENSITIES = (2.0, 25e3)  #: of what may be handled [kg/m^3]
-SOLIDS = (SHAPE_SPHERE, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_BOX, SHAPE_CONE, SHAPE_ELLIPSOID)  #: with a size, no mesh
 SPREAD = 1e3  #: times m r^2 from which on an inertia is meant in kg mm^2, or kg cm^2; any body has 1 at most
 SUNK = 0.2  #: part of its least size by which a weight may press an object into what gives way
 OFF_RATE = 0.05  #: part by which a rate may be another than was asked for
@@ -172,7 +158,7 @@ def _long(world):
     """{link: (a shape, its length [m])} of bodies that move and are too long, and of what is too large all round."""
     found = {}
     for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):
-        if link not in found and (body != WORLD or world.geoms.kind[g] in SOLIDS) and _in_metres(world):
+        if link not in found and (body != WORLD or world.geoms.kind[g] < SHAPE_CONVEX) and _in_metres(world):
             lower, upper = box_around(world.geoms, g, np.eye(3), np.zeros(3))
             size = upper - lower
             if (size.min() if body == WORLD else size.max()) > LONG:
@@ -187,7 +173,7 @@ def _sizes(scene, world):
     told = set()
     for link, (g, long) in _long(world).items():
         told.add(link)
-        mesh = world.geoms.kind[g] not in SOLIDS
+        mesh = world.geoms.kind[g] >= SHAPE_CONVEX
         remedy = "a mesh in mm needs scale: [0.001, 0.001, 0.001]" if mesh else f"{long:.3g} mm are {1e-3 * long:.3g} m"
         yield f"'{link}' is {long:.3g} m long; lengths are in m, {remedy}"
     for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):

@@ -20,9 +20,8 @@ from mb_contact.testing.attached import AttachedRun, TopicsView
 from mb_contact.testing.conditions import Conditions, Event
 from mb_contact.testing.processes import domain_environment, own_domain, variables
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_what_is_seen_by_topics(tmp_path):
     scene = "package://mb_contact/config/drumwright_grasp.yaml"
     checks = (

@@ -12,9 +12,9 @@ and is with the solution, is questioned:
        several times its way in the step leaves n the direction of least depth, it meets along n whatever the others do:
        its rows stand (``is_plain``).
     2. Otherwise the problem is solved without it, as it is at first without those that passed in the last step
-       (``passing.py``), and both shapes are moved along that motion (``meeting.py``).  Who
-       passes is left alone.  Who meets gets the contacts of the moment of meeting: their normal, the middle of both
-       bodies' points, and as gap the separation along that normal at the start.
+       (``passing.py``), and both shapes are moved along that motion (``meeting.py``).  Who passes is left alone.  Who
+       meets gets the contacts of the moment of meeting: their normal, the middle of both bodies' points, and as gap
+       the separation along that normal at the start.
     3. Of pairs of one tree the first one that meets comes in, for it may keep the others apart.  Solved with these,
        whoever was left out is looked at again.  After MOST_ROUNDS the rows of the start come back.
     4. Who meets after a way that is longer than itself and leads along the surfaces strikes: where the step ends the
@@ -200,11 +200,12 @@ def _decide(h):
     need = h.need
     info = need.info
     if info[STARTED] == 0:
-        if info[ROUND] == 0 and info[TRIED] != 0:
+        at_first = info[ROUND] == 0 and info[TRIED] != 0
+        if at_first:
             take_back(h)
         info[STARTED], info[AT] = ASKS, info[COUNT]
-        for k in range(info[COUNT] if info[ROUND] == 0 and info[TRIED] != 0 else 0):
-            if need.verdict[k] == OUT:
+        for k in range(info[COUNT]):
+            if at_first and need.verdict[k] == OUT:
                 need.verdict[k], info[AT] = _first_verdict(h, need.pair[k]), 0
         info[LOOKED] = info[WAITS] = info[TOUCHES] = 0
         k = _first_new(h, 0, False) if info[ROUND] <= MOST_ROUNDS else -1

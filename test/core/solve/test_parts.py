@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton import LEAST_EPS, OVER_BUDGET, SOLVED, TOO_LARGE, Goal, solve_island
+from mb_contact.core.solve.newton import LEAST_EPS, OVER_BUDGET, RESUMED, SOLVED, TOO_LARGE, Goal, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
@@ -250,3 +250,15 @@ def test_parts_stay_within_the_budget():
         assert steps <= budget and left == pytest.approx(residual(P.blocks, P.r, P.u, 0, BLOCKS))
         found.append(left)
     assert all(b <= 1.01 * a for a, b in zip(found, found[1:])) and found[0] > 1e-6 and found[-1] <= 1e-10
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("seed", range(3))
+def test_impulses_that_solved_other_contacts_begin_with_the_part_that_is_not_solved(seed):
+    used = {}
+    for taken in (RESUMED, 1e-5):
+        P, handle, _, rows, c1 = disturbed(seed, bad=(5,))
+        status, used[taken], now = search(handle, 0, Goal(1e-10, taken, False, False, True, LEAST_EPS), 400)
+        assert status == SOLVED and now <= 1e-10
+        assert search(handle, 0, Goal(1e-10, RESUMED, False, False, True, LEAST_EPS), 400)[:2] == (SOLVED, 0)
+    assert used[RESUMED] < used[1e-5]  # steps on a part count by its share
