@@ -253,11 +253,12 @@ def test_parts_stay_within_the_budget():
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", (0, 2, 3))  # whose contact 5 presses
 def test_impulses_that_solved_other_contacts_begin_with_the_part_that_is_not_solved(seed):
     used = {}
     for taken in (RESUMED, 1e-5):
         P, handle, _, rows, c1 = disturbed(seed, bad=(5,))
+        assert residual(P.blocks, P.r, P.u, 0, int(P.count[0])) > 0.05
         status, used[taken], now = search(handle, 0, Goal(1e-10, taken, False, False, True, LEAST_EPS), 400)
         assert status == SOLVED and now <= 1e-10
         assert search(handle, 0, Goal(1e-10, RESUMED, False, False, True, LEAST_EPS), 400)[:2] == (SOLVED, 0)
