@@ -11,6 +11,7 @@ so that one rollout gives the residuals of a least-squares problem and their Jac
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from mb_contact.model.scene import JointProperties, MaterialPair, ModelMaterials
 from mb_contact.simulation import Simulator
 
 KINDS = ("mass", "friction", "restitution", "damping", "joint_friction")
+UNSEEN = 1e-10  #: singular value, in parts of the largest, up to which the data do not show a combination of unknowns
 MARK = 0.123456789012345  #: a coefficient that no scene has
 
 
@@ -85,9 +87,19 @@ def identify(
         ftol=max(1e-2 * tolerance, 1e-15), xtol=tolerance, gtol=1e-15,
     )  # fmt: skip
     spare = max(len(found.fun) - len(start), 1)
-    covariance = 2.0 * found.cost / spare * np.linalg.pinv(found.jac.T @ found.jac)
+    covariance = 2.0 * found.cost / spare * _inverse(found.jac, np.maximum(np.abs(found.x), 1e-3))
     deviations = np.sqrt(np.diag(covariance))
     return Identified(found.x, deviations, covariance, float(found.cost), fit.rollouts, fit.scene(found.x))
+
+
+def _inverse(J, size):
+    """(J* J)^-1 for values of about a ``size`` each; infinite on the diagonal for those that J does not show."""
+    _, s, basis = np.linalg.svd(J * size, full_matrices=len(J) < len(size))
+    seen = np.zeros(len(size), bool)
+    seen[: len(s)] = s > UNSEEN * max(s[0], np.finfo(float).tiny)
+    inverse = np.outer(size, size) * (basis[seen].T / s[seen[: len(s)]] ** 2 @ basis[seen])
+    inverse[np.diag_indices(len(size))] += np.where((basis[~seen] ** 2).sum(axis=0) > UNSEEN, np.inf, 0.0)
+    return inverse
 
 
 class Fit:
@@ -201,7 +213,11 @@ def _changed(scene, unknown, value):
         return dataclasses.replace(scene, primitives=tuple(other if x is body else x for x in scene.primitives))
     if unknown.kind in ("friction", "restitution"):
         known = [pair for pair in scene.pairs if sorted(pair.materials) == sorted(unknown.of)]
-        pair = dataclasses.replace(known[0] if known else MaterialPair(tuple(unknown.of)), **{unknown.kind: value})
+        materials = [scene.materials[name] for name in unknown.of if name in scene.materials]
+        own = [material.friction for material in materials if material.anisotropic_friction is None]
+        between = math.sqrt(math.prod(own)) if len(own) == 2 else None
+        pair = known[0] if known else MaterialPair(tuple(unknown.of), friction=between)
+        pair = dataclasses.replace(pair, **{unknown.kind: value})
         return dataclasses.replace(scene, pairs=(*(x for x in scene.pairs if x not in known), pair))
     name = {"damping": "damping", "joint_friction": "friction"}[unknown.kind]
     models = []

@@ -99,7 +99,7 @@ def joint_motion(
     )  # fmt: skip
 
     def at(t: float) -> tuple[Floats, Floats, Floats]:
-        q, v, a = trajectory.at_time(min(max(float(t), 0.0), trajectory.duration))
+        q, v, a = trajectory.at_time(_within(t, trajectory.duration))
         return np.array(q), np.array(v), np.array(a)
 
     return Motion(float(trajectory.duration), at)
@@ -153,7 +153,7 @@ def motion_through(points: Sequence[ArrayLike], velocity: ArrayLike, acceleratio
     stretch = max(float(quick.max()), float(np.sqrt(sharp.max())))
 
     def at(t: float) -> tuple[Floats, Floats, Floats]:
-        s = min(max(float(t) / stretch, 0.0), knots[-1])
+        s = _within(t, knots[-1] * stretch) / stretch
         return spline(s), rate(s) / stretch, second(s) / stretch**2
 
     return Motion(float(knots[-1] * stretch), at)
@@ -216,6 +216,11 @@ def straight_motion(
         return pose, s_dot * twist, s_ddot * twist
 
     return FrameMotion(path.duration, at)
+
+
+def _within(t, duration):
+    """The moment t of a motion, or its start or end beyond them; InputError where it is no number."""
+    return min(max(float(as_vector([t], 1, "t")[0]), 0.0), duration)
 
 
 def _limit(value, n, name):

@@ -18,6 +18,8 @@ from mb_contact.model.model import Frame
 from mb_contact.model.scene import GRAVITY as GRAVITY
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK, WORLD, Tree
 
+UNIT = 4.0 * np.finfo(float).eps  #: by which the length of a unit quaternion may miss one
+
 
 class TreeModel(Protocol):
     """What the functions of this room ask of a model: a Model, a World, or any tree with named frames."""
@@ -75,6 +77,15 @@ def refuse_zero_quaternions(model, q):
     for k, part in quaternions(model.tree).items():
         if not _rotates(q[part]):
             raise InputError(zero_quaternion_message(model, k))
+
+
+def make_unit_quaternions(model, q):
+    """Coordinates (k, nq) with unit quaternions, in place: those that have one but for rounding stay as they are."""
+    for row in q:
+        refuse_zero_quaternions(model, row)
+    for part in quaternions(model.tree).values():
+        length = np.linalg.norm(q[:, part], axis=1)[:, None]
+        q[:, part] /= np.where(np.abs(length - 1.0) <= UNIT, 1.0, length)
 
 
 def _rotates(quaternion):

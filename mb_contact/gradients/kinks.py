@@ -5,6 +5,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, KINKS, LIMIT, SLIP, TOUCH
 from mb_contact.core.workspace import ENERGY_REMOVED
 
@@ -23,7 +25,7 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: touch, slip, gap, limit, joint_friction; energy_removed and face, which no derivative knows
+    kind: str  #: touch, slip, gap, limit, joint_friction, effort_limit; energy_removed and face, which no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
     distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J]
@@ -42,6 +44,9 @@ def kinks_of(context, g):
         if at not in links:
             links[at] = context.pair_links[at]
         out.append(Kink(NAMES[kind], links[at], row // 3, distance))
+    limit = context.tree.effort_limit
+    for dof in np.flatnonzero((np.abs(context.effort) == limit) & (limit > 0.0)).tolist():
+        out.append(Kink("effort_limit", (dof,), -1, 0.0))
     if (removed := float(context.work.record[ENERGY_REMOVED])) > 0.0:
         out.append(Kink("energy_removed", (), -1, removed))
     return tuple(out)

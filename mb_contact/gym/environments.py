@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from mb_contact.checks import Floats, as_choice, as_whole
+from mb_contact.checks import Floats, as_choice, as_matrix, as_vector, as_whole
 from mb_contact.errors import InputError
 from mb_contact.gym.images import Images, is_image
 from mb_contact.gym.own_tasks import SceneTask, observation
@@ -111,7 +111,7 @@ class WorldsEnv(VectorEnv):
 
     def step(self, actions: Any) -> tuple[Any, Floats, Any, Any, dict[str, Any]]:
         """One action in every environment: ``task.steps`` steps of each world."""
-        actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
+        actions = np.clip(as_matrix(actions, (self.num_envs, self._actor.size), "actions"), -1.0, 1.0)
         begun = np.flatnonzero(self._ended)
         if len(begun):
             self._begin(begun)
@@ -121,11 +121,14 @@ class WorldsEnv(VectorEnv):
         self.worlds.step(efforts, self._steps, None if len(begun) == 0 else acting)
         self.ages += acting
         told = self.task.reward(self.worlds, self.goal, actions)
-        terms = told if isinstance(told, dict) else {"reward": np.asarray(told, dtype=np.float64)}
+        told = told if isinstance(told, dict) else {"reward": told}
+        terms = {name: self._of_each(term, f"the reward's term '{name}'") for name, term in told.items()}
         failed = self.worlds.failed
         rewards = np.where(acting & ~failed, sum(terms.values()), 0.0)
-        over = False if self.task.is_over is None else self.task.is_over(self.worlds, self.goal)
-        terminations = acting & (failed | over)
+        if not np.isfinite(rewards).all():
+            raise InputError(f"the reward of environment {int(np.flatnonzero(~np.isfinite(rewards))[0])} is no number")
+        over = np.zeros(self.num_envs) if self.task.is_over is None else self.task.is_over(self.worlds, self.goal)
+        terminations = acting & (failed | self._of_each(over, "is_over").astype(bool))
         truncations = acting & ~terminations & (self.ages >= self._horizon)
         self._ended = terminations | truncations
         self._show()
@@ -159,9 +162,18 @@ class WorldsEnv(VectorEnv):
             self._pictures.close()
         self.worlds.close()
 
+    def _of_each(self, values, what):
+        """Numbers (num_envs,) that a function of the task has returned."""
+        array = np.array(values, dtype=np.float64)
+        if array.shape != (self.num_envs,):
+            raise InputError(f"{what} must have one number for each world, {(self.num_envs,)}, got {array.shape}")
+        return array
+
     def _begin(self, chosen):
-        starts = [self.task.start(self._draws[i], self._q0) for i in chosen.tolist()]
-        q, self.goal[chosen] = np.array([q for q, _ in starts]), np.array([goal for _, goal in starts])
+        goals, q = self.goal.shape[1], np.empty((len(chosen), len(self._q0)))
+        for k, i in enumerate(chosen.tolist()):
+            start, goal = self.task.start(self._draws[i], self._q0)
+            q[k], self.goal[i] = as_vector(start, q.shape[1], "q of a reset"), as_vector(goal, goals, "goal of a reset")
         self.worlds.reset(chosen, (q, np.zeros((1, self.worlds.v.shape[1]))))
         self._actor.begin(self.worlds, chosen)
         self.ages[chosen] = 0

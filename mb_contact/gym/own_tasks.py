@@ -60,14 +60,15 @@ class SceneTask:
         """(q, goal) with which an episode of one world begins."""
         drawn = q if self.reset is None else self.reset(rng, q.copy())
         q, goal = drawn if isinstance(drawn, tuple) else (drawn, np.zeros(0))
-        return np.asarray(q, dtype=np.float64), np.asarray(goal, dtype=np.float64)
+        return np.asarray(q, dtype=np.float64), np.atleast_1d(np.asarray(goal, dtype=np.float64))
 
 
 def observation(worlds: Worlds, about: Any, goals: int) -> tuple[list[str], Callable[[Worlds, Floats], Floats]]:
     """(names, function) of one entry of the observations, of a task whose goals have so many numbers."""
     if not isinstance(about, str):
         names, function = about
-        return list(names), lambda w, goal: np.asarray(function(w, goal), dtype=np.float64).reshape(w.count, -1)
+        names = [names] if isinstance(names, str) else list(names)
+        return names, lambda w, goal: _named(names, np.asarray(function(w, goal), dtype=np.float64), w.count)
     if about == "joints":
         names = worlds.world.joint_names
         return [f"{name} [rad, m]" for name in names] + [f"{name} rate [rad/s, m/s]" for name in names], _joints
@@ -85,6 +86,15 @@ def observation(worlds: Worlds, about: Any, goals: int) -> tuple[list[str], Call
         )
         raise InputError(f"there is no observation '{about}'; there are {known}")
     return _OF[kind](worlds, name)
+
+
+def _named(names, values, count):
+    """Observations (count, names) of a function."""
+    if values.size != count * len(names) or values.shape[:1] != (count,):
+        raise InputError(
+            f"the observation '{', '.join(names)}' must have the shape {(count, len(names))}, got {values.shape}"
+        )
+    return values.reshape(count, -1)
 
 
 def _joints(worlds, _goal):

@@ -78,7 +78,7 @@ class Readings(Sensing, Threads, Hinged, Resting, Differentiable, Warned, Handli
 
     @time_step.setter
     def time_step(self, length: float) -> None:
-        self._state.time_step = length
+        self._state.time_step = as_positive(length, "time_step")
 
     @property
     def gravity(self) -> Floats:

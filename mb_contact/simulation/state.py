@@ -15,7 +15,7 @@ from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.embedding import LOST, widest_aggregate
 from mb_contact.core.workspace import ENERGY_START, WORK_DONE
 from mb_contact.dynamics import mass_matrix
-from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
+from mb_contact.dynamics.arguments import make_unit_quaternions
 from mb_contact.errors import InputError
 from mb_contact.record import LiveState, State as State
 from mb_contact.simulation.context import StepContext
@@ -51,7 +51,7 @@ class SimulationState:
         Length of a step where no other is asked for [s].
     step_count : int
     even_steps, time_before
-        Steps of ``time_step`` since the last of another length, and the time then [s].
+        Steps of the scene's length since the last of another length, and the time then [s].
     derived : dict
         What queries have computed of the present state.
     record : LiveState
@@ -61,7 +61,7 @@ class SimulationState:
     def __init__(self, context):
         self.context = context
         self.record = LiveState(context.layout, self, len(context.world.geoms.pairs), self._fingerprint())
-        self.time_step = context.dt
+        self.time_step = self._length = context.dt
         self.context.last, self.derived = None, {}
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
 
@@ -85,8 +85,8 @@ class SimulationState:
 
     @property
     def time(self):
-        """Simulated time [s]: exactly ``step_count * time_step`` as long as no step had another length."""
-        return self.time_before + self.even_steps * self.time_step
+        """Simulated time [s]: exactly ``step_count`` times the scene's step as long as none had another length."""
+        return self.time_before + self.even_steps * self._length
 
     def energy(self):
         """Mechanical energy [J]."""
@@ -99,15 +99,14 @@ class SimulationState:
         self.context.last, self.context.new_welds = start, False
         if self.derived:
             self.derived = {}
-        length = self.time_step
-        if start.dt != length:
+        if start.dt != self._length:
             time = self.time
             for _ in range(count):  # as one by one, to the last bit
                 time += start.dt
             self.even_steps, self.time_before = 0, time
             return time
         self.even_steps += count
-        return self.time_before + self.even_steps * length
+        return self.time_before + self.even_steps * self._length
 
     def reset(self):
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
@@ -125,9 +124,7 @@ class SimulationState:
         context = self.context
         q = as_vector(q, len(context.q), "q").copy()
         v = as_vector(v, context.N, "v")
-        refuse_zero_quaternions(context.world, q)
-        for part in quaternions(context.tree).values():
-            q[part] /= np.linalg.norm(q[part])
+        make_unit_quaternions(context.world, q[None])
         before = context.q.copy(), context.v.copy()
         context.q[:], context.v[:] = q, v
         self.refresh()

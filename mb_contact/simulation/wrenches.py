@@ -12,6 +12,7 @@ from mb_contact.errors import InputError
 from mb_contact.types import WORLD
 
 AXES = ("world", "link")  #: of a wrench; the latter turn with the link
+ROUNDING = 1e-9  #: share of a step that times miss for their last digits
 
 
 def moving_links(world):
@@ -59,8 +60,11 @@ class ExternalWrenches:
                 j = self.links.index(link)
                 self._value[j], self._end[j], self._axes[j] = old._value[i], old._end[i], old._axes[i]
 
-    def apply(self, kin, time, external):
-        """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
+    def apply(self, kin, time, dt, external):
+        """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step of dt from ``time`` on.
+
+        One that ends within the step acts on all of it with its share.
+        """
         acting = np.flatnonzero(self._end)
         if not len(acting) and not self.applied:
             self.act = False
@@ -68,7 +72,8 @@ class ExternalWrenches:
         external[:] = 0.0
         self.applied = []
         for i in acting.tolist():
-            if time >= self._end[i]:
+            share = (self._end[i] - time) / dt
+            if share <= ROUNDING:
                 self._end[i] = 0.0
                 continue
             frame = self._world.frames[self.links[i]]
@@ -77,6 +82,8 @@ class ExternalWrenches:
             if AXES[self._axes[i]] == "link":
                 moment, force = R @ (frame.R @ moment), R @ (frame.R @ force)
             value = np.concatenate((moment + np.cross(R @ frame.p, force), force))
+            if share < 1.0 - ROUNDING:
+                value *= share
             external[frame.body] += value
             self.applied.append((self.links[i], frame.body, value))
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.worlds.store import Values, make_values_handle
-from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
+from mb_contact.dynamics.arguments import make_unit_quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.scene.bodies import SIZE_FACTORS
 from mb_contact.simulation.values import inertia_of, keys_of, refuse_inertias
@@ -63,7 +63,6 @@ class OwnValues:
 
     def __init__(self, lane, sizes):
         self._lane, self._sizes, self._world = lane, sizes, lane.world
-        self._quaternions = list(quaternions(lane.context.tree).values())
         lane.state.reset()
         self.start = lane.context.state.copy()
         self.q0 = np.tile(lane.context.q, (sizes["w"], 1))
@@ -170,10 +169,7 @@ class OwnValues:
     def normalised(self, q):
         """Coordinates (k, nq) with unit quaternions; InputError where one is zero."""
         q = np.array(q)
-        for row in q if self._quaternions else ():
-            refuse_zero_quaternions(self._world, row)
-        for part in self._quaternions:
-            q[:, part] /= np.linalg.norm(q[:, part], axis=1)[:, None]
+        make_unit_quaternions(self._world, q)
         return q
 
     def width(self, name):

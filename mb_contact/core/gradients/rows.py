@@ -26,6 +26,7 @@ from mb_contact.core.gradients.motion import (
 from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.step.need import is_met
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -63,7 +64,8 @@ def pose_rows(g, a, v, dt):
         for j in range(g.S.shape[0]):
             g.J[row, j] = g.u_q[row, j] = g.u_v[row, j] = 0.0
     for i in range(count):
-        late = a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
+        late = g.smooth[0] != 0.0 and is_met(a.need, a.contacts, i)
+        late = late or a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
         unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
         status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
         if status != FINE:

@@ -124,7 +124,7 @@ def _pose_right(g, a, dt, Z):
             Z[i, first[BY_DAMPING] + i] = -dt * a.v[i]
     for c in range(first[BY_EFFORT + 1] - first[BY_EFFORT]):
         i = g.joint_v[c]
-        if abs(a.effort[i]) <= a.tree.effort_limit[i] and a.joints.saturation[i] == 0.0:
+        if abs(a.effort[i]) < a.tree.effort_limit[i] and a.joints.saturation[i] == 0.0:
             Z[i, first[BY_EFFORT] + c] = dt
     if first[BY_MASS + 1] > first[BY_MASS]:
         for k in range(g.total.shape[0]):

@@ -195,7 +195,7 @@ class Stepper:
         context = self._context
         if context.motions is not None:
             context.motions.begin(time, dt)
-        context.wrenches.apply(context.kin, time + 0.5 * dt, context.applied)
+        context.wrenches.apply(context.kin, time, dt, context.applied)
 
     def in_one_call(self):
         """Whether the scene's steps are one compiled call, but for what happens in some of them."""
