@@ -151,7 +151,7 @@ def points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far,
     """
     a, b, u, length = edge
     n, t, angle, low, high = sides
-    found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, low, high)
+    found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, (angle, low, high), tol)
     if not found:
         return count
     leans = theta < 0.0 or theta > angle
@@ -180,23 +180,26 @@ def third_corner(geoms, geom_R, geom_p, y, triangle, va, vb):
 
 
 @kernel
-def ridge_angle(geoms, geom_R, geom_p, x, a, n, t, low, high):
-    """Angle from n to t at which X and the ridge through a are farthest apart, if it is between ``low`` and ``high``.
+def ridge_angle(geoms, geom_R, geom_p, x, a, n, t, angles, tol):
+    """Angle from n to t at which X and the ridge through a are farthest apart, if it is between two bounds.
 
-    p and q are coordinates of lowest points of X along n and t, from the ridge.
+    ``angles`` are that between both sides and the bounds.  Beyond them X is over one of the sides, which has its own
+    points, but for those that are no farther than ``tol`` inside of the ridge: there the normal is the side's.  p and q
+    are coordinates of lowest points of X along n and t, from the ridge.
 
     Returns
     -------
     found, angle
     """
+    angle, low, high = angles
     c, s = math.cos(low), math.sin(low)
     pl, ql = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
     if c * ql - s * pl <= 0.0:
-        return False, 0.0
+        return low < 0.0 and ql >= -tol, 0.0
     c, s = math.cos(high), math.sin(high)
     ph, qh = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
     if c * qh - s * ph >= 0.0:
-        return False, 0.0
+        return high > angle and math.sin(angle) * ph - math.cos(angle) * qh >= -tol, angle
     for _ in range(CHORDS):
         dp, dq = ph - pl, qh - ql
         chord = math.sqrt(dp * dp + dq * dq)

@@ -73,12 +73,13 @@ def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
     far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
     put_relative(geom_R, geom_p, x, y, work)
     inside = deepest_of(geoms, x, y, work)
+    near = max(far, inside if work.mesh.query[1] != 0 else min(inside, SHALLOW * geoms.unit[0]))  # boxes may be flat
     count, top = 0, 2
     stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
     while top > 0:
         top -= 2
         a, b = stack[top], stack[top + 1]
-        if not boxes_meet(geoms, a, b, far, work):
+        if not boxes_meet(geoms, a, b, near, work):
             continue
         leaf_a, leaf_b = mesh.child[a, 0] < 0, mesh.child[b, 0] < 0
         if leaf_a and leaf_b:
@@ -106,8 +107,13 @@ def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
 
 @kernel
 def are_apart(geoms, x, y, tx, ty, far, inside, work):
-    """Whether one of two triangles is all above, or all farther below than features tell, the other's plane."""
+    """Whether one of two triangles is all above, or all farther below than features tell, the other's plane.
+
+    Above that of a triangle of an open mesh counts too: its corners are those of the other side.
+    """
     m = work.mesh.relative
+    above_x = far if geoms.mesh.sided[x] == 1 else inside
+    above_y = far if geoms.mesh.sided[y] == 1 else inside
     a = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0)))
     b = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1)))
     c = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2)))
@@ -115,7 +121,7 @@ def are_apart(geoms, x, y, tx, ty, far, inside, work):
     n = vector(geoms.faces, ty)
     height = vector_dot(n, p)
     u, v, w = vector_dot(n, a) - height, vector_dot(n, b) - height, vector_dot(n, c) - height
-    if min(u, v, w) > far or max(u, v, w) < -max(inside, far):
+    if min(u, v, w) > max(above_y, far) or max(u, v, w) < -max(inside, far):
         return True
     q, r = vector(geoms.vertices, corner_of(geoms, y, ty, 1)), vector(geoms.vertices, corner_of(geoms, y, ty, 2))
     d = vector(geoms.faces, tx)
@@ -126,7 +132,7 @@ def are_apart(geoms, x, y, tx, ty, far, inside, work):
     )
     height = vector_dot(n, a)
     u, v, w = vector_dot(n, p) - height, vector_dot(n, q) - height, vector_dot(n, r) - height
-    return min(u, v, w) > far or max(u, v, w) < -max(inside, far)
+    return min(u, v, w) > max(above_x, far) or max(u, v, w) < -max(inside, far)
 
 
 @kernel
