@@ -48,6 +48,7 @@ FLUSH = 0.999  #: cosine of the angle between a face and the normal from which o
 CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
 ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
+BEYOND = 4.0  #: times the tolerance by which a ridge that goes on is looked at beyond its end, whether the face does too
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
 
@@ -233,8 +234,8 @@ def _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s):
 def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count):
     """Ends of the part of a ridge from a to b that is under a face of X, if a face lies flush on it.
 
-    An end from which the ridge goes on straight (``open_ends``) is none.  A ridge that ends at the border of the face
-    is beside X, however far below the face: an edge that passes over the side of a flush slab is not in it.
+    An end from which ridge (``open_ends``) and face go on is none.  A ridge that ends at the border of the face is
+    beside X, however far below the face: an edge that passes over the side of a flush slab is not in it.
 
     Returns
     -------
@@ -250,16 +251,24 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
         return count, False
     polygon = work.polygon
     region = set_region(geoms, geom_R, geom_p, x, face, f, work)
+    along = unit_of(vector_sum(b, -1.0, a))[0]
+    put_vector(polygon[0], 0, vector_sum(a, -BEYOND * tol if open_ends[0] else 0.0, along))
+    put_vector(polygon[0], 1, vector_sum(b, BEYOND * tol if open_ends[1] else 0.0, along))
+    put_vector(polygon[1], 0, a)
+    put_vector(polygon[1], 1, b)
     for row in range(2):
-        put_vector(polygon[row], 0, a)
-        put_vector(polygon[row], 1, b)
         to_frame(work.frame, polygon[row], 2)
     left = clip_segment(polygon, region, tol)
-    is_beside = length_of(between(polygon[0], 1, polygon[0], 0)) <= tol
+    short = length_of(between(polygon[0], 1, polygon[0], 0)) <= tol
     for k in range(left):
         gap = polygon[0, k, 2] / cosine
-        on_ridge = length_of(between(polygon[0], k, polygon[1], k))
-        if gap > far or (on_ridge <= tol and open_ends[k]) or (gap < -tol and is_beside):
+        away, goes_on = between(polygon[0], k, polygon[1], k), False
+        beyond = vector_dot(away, between(polygon[1], k, polygon[1], 1 - k))
+        if open_ends[k] and beyond > 0.0:
+            goes_on = length_of(away) > 0.5 * BEYOND * tol
+            put_vector(polygon[0], k, vector(polygon[1], k))
+        is_beside = short and not open_ends[k] and length_of(away) <= tol
+        if gap > far or goes_on or (gap < -tol and is_beside):
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)

@@ -145,8 +145,8 @@ def is_over(polygon, region, p, tol):
 def clip_to_circle(c, d, radius, tol):
     """Part of the segment c + t d, 0 <= t <= 1, that is in a circle (of a plane with the segment) about the origin.
 
-    An end that is outside by no more than ``tol`` stays: an edge that lies on the rim must not come and go with
-    rounding.
+    An end that is outside by no more than ``tol`` stays, and so does the nearest point of a segment that passes: an
+    edge that lies on the rim or touches it must not come and go with rounding.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def clip_to_circle(c, d, radius, tol):
     if not (start_out or end_out):
         return 0.0, 1.0, False, False
     discriminant = b * b - a * (middle - radius * radius)
-    if a == 0.0 or (discriminant < 0.0 and start_out and end_out):
+    if a == 0.0 or (b * b < a * (middle - outer) and start_out and end_out):
         return 1.0, 0.0, False, False
     root = math.sqrt(max(0.0, discriminant))
     t0 = max(0.0, (-b - root) / a) if start_out else 0.0

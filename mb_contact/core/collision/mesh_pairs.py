@@ -258,13 +258,15 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
     play = play_at(-abs(gap), touch, work)
     if s < -play or s > length + play or t < -play or t > other_length + play:
         return count
-    at_border = min(s, length - s) <= touch or min(t, other_length - t) <= touch
+    ends = mesh.goes_on[ridge] & (1 if 2.0 * s < length else 2) == 0 and min(s, length - s) <= touch
+    other_ends = mesh.goes_on[other] & (1 if 2.0 * t < other_length else 2) == 0 and min(t, other_length - t) <= touch
+    at_border = ends or other_ends
     if at_border and abs(gap) > touch:  # deep, but where one ends it is out of the other: that is another feature's
-        if min(s, length - s) <= touch and _is_out(
+        if ends and _is_out(
             geoms, geom_R, geom_p, y, other, vector_sum(a, 0.0 if 2.0 * s < length else length, u), touch
         ):
             return count
-        if min(t, other_length - t) <= touch and _is_out(
+        if other_ends and _is_out(
             geoms, geom_R, geom_p, x, ridge, vector_sum(b, 0.0 if 2.0 * t < other_length else other_length, w), touch
         ):
             return count

@@ -18,7 +18,7 @@ from mb_contact.types import HOLLOW
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
 SHEET = 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
-SHALLOW = 1e-6  #: and depth up to which sheets may be in sheets, which have no inside [m]
+SHALLOW = 1e-6  #: and depth that is surely one [m]
 
 
 @kernel
@@ -191,7 +191,7 @@ def deepest_of(geoms, x, y, work):
     if work.mesh.query[1] != 0:
         return min(DEEPEST * min(own, other), work.mesh.limit[0] + SHALLOW * geoms.unit[0])
     if geoms.mesh.sided[x] == SHEET and geoms.mesh.sided[y] == SHEET:
-        return SHALLOW * geoms.unit[0]
+        return TOUCHES * geoms.unit[0]
     if geoms.mesh.sided[y] == SHEET:
         return DEEPEST * own
     return DEEPEST * (other if geoms.mesh.sided[x] == SHEET else min(own, other))

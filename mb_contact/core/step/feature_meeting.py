@@ -161,7 +161,7 @@ def _look(h, pair, t, reach):
         if (
             found.gap[i] < -depth
             and find_contact(h.contacts, pair, found.feature[i], 0) < 0
-            and _was_outside(h, pair, i, taken_back(h, i, t)[1])
+            and _was_outside(h, pair, i, taken_back(h, i, t))
         ):
             worst, depth = i, -found.gap[i]
     return worst
@@ -178,22 +178,30 @@ def _look_deeper(h, pair):
 
 
 @kernel
-def _was_outside(h, pair, i, apart):
-    """Whether points of contact i of ``found`` that were ``apart`` at the start [m] may not have been in each other.
+def _was_outside(h, pair, i, start):
+    """Whether points of contact i of ``found`` may not have been in each other at the start.
 
-    A point that slides by s comes over an edge, from the plane of another face: below that of this one, by less than s.
-    Of a sheet it came from the other side; but a face that turns by theta had another normal at the start, along which
-    the point seems theta s deep.
+    ``start`` is what ``taken_back`` tells of it.  A point that slides by s comes over an edge, from the plane of another
+    face: below that of this one, by less than s.  Of a sheet it came from the other side, where it may have a contact
+    already; but a face that turns by theta had another normal at the start, along which the point seems theta s deep.
     """
     n, turn, sheet = vector(h.need.found.normal, i), h.need.motion.turn, False
+    middle, apart = start
     depth = -vector_dot(n, apart)
     aside = vector_sum(apart, depth, n)
     for side in range(2):
         sheet = sheet or h.geoms.mesh.sided[h.geoms.pairs[pair, side]] == SHEET
-    share = 1.0
+    share, least = 1.0, SHALLOW * h.geoms.unit[0]
     if sheet:
+        least = TOUCHES * h.geoms.unit[0]
+        near = SHALLOW * h.geoms.unit[0] + math.sqrt(vector_dot(apart, apart))
+        for j in range(h.contacts.count[0]):
+            d = vector_sum(middle, -1.0, vector(h.contacts.point, j))
+            behind = h.contacts.pair[j] == pair and vector_dot(n, vector(h.contacts.normal, j)) < 0.0
+            if behind and vector_dot(d, d) <= near * near:
+                return False
         share = max(vector_dot(vector(turn, 0), vector(turn, 0)), vector_dot(vector(turn, 1), vector(turn, 1)))
-    return depth <= SHALLOW * h.geoms.unit[0] + math.sqrt(share * vector_dot(aside, aside))
+    return depth <= least + math.sqrt(share * vector_dot(aside, aside))
 
 
 @kernel
@@ -233,7 +241,7 @@ def _comes_in(h, pair):
         middle, apart = taken_back(h, i, t)
         if (
             met.count[0] == met.pair.shape[0] or found.gap[i] > TOUCHES * h.geoms.unit[0]
-            or not _was_outside(h, pair, i, apart) or find_contact(h.contacts, pair, found.feature[i], 0) >= 0
+            or not _was_outside(h, pair, i, (middle, apart)) or find_contact(h.contacts, pair, found.feature[i], 0) >= 0
         ):  # fmt: skip
             continue
         n = vector(found.normal, i)

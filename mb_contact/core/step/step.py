@@ -58,6 +58,7 @@ from mb_contact.core.step.pads import pull
 from mb_contact.core.step.problem import AGAIN, ANEW, publish_impulses, rows_in_use, solve
 from mb_contact.core.step.push_out import keep_push_out, restore_push_out
 from mb_contact.core.step.report import report
+from mb_contact.core.step.sheet_sides import keep_one_side
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
 from mb_contact.core.step.softness import keep_stretch
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
@@ -71,12 +72,13 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses.
 
-    Reads: buffers, contacts, geoms, need.  Writes: bil, buffers, contacts, need, work.
+    Reads: buffers, contacts, geoms, memory, need.  Writes: bil, buffers, contacts, need, work.
     """
     b = h.buffers
     status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
+    keep_one_side(h)
     begin_review(h)
     h.bil.info[ROUNDS] = 0
     if status == OK and h.soft.start.shape[0] > 0:

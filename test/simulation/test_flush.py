@@ -1,0 +1,119 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies whose sides are flush with those of what they stand on, and sheets on all that has triangles.
+
+Covers core/collision/height_ridges.py, core/collision/mesh_pairs.py, core/collision/manifold_clip.py.
+"""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import mb_contact as mb
+
+trimesh = pytest.importorskip("trimesh")
+
+Pose, Primitive = mb.model.Pose, mb.model.Primitive
+LEAST, SIZES = 2e-7, (0.05, 0.1, 0.2)  #: files of triangles have single precision
+
+
+def stand(kind, size, pose, folder):
+    """What stands still, its upper side at ``size[2]``."""
+    if kind == "height_field":
+        grid = ((float(size[2]),) * 4,) * 5
+        heights = mb.model.scene.Heights(grid=grid)
+        return Primitive("stand", "height_field", tuple(size[:2]), heights=heights, pose=pose)
+    body = trimesh.creation.box(size)
+    if kind == "fine_mesh":
+        body = body.subdivide().subdivide()
+    body.apply_translation((0, 0, size[2] / 2))
+    body.export(folder / "stand.stl")
+    return Primitive("stand", "mesh", mesh=str(folder / "stand.stl"), collision_meshes="mesh", pose=pose)
+
+
+def body(kind, size, pose, folder):
+    """What falls."""
+    if kind == "box":
+        return Primitive("body", "box", tuple(size), pose=pose, base="free", mass=1.0)
+    if kind == "cylinder":
+        return Primitive("body", "cylinder", (min(size[:2]) / 2, size[2]), pose=pose, base="free", mass=1.0)
+    trimesh.creation.box(size).export(folder / "body.stl")
+    return Primitive("body", "mesh", mesh=str(folder / "body.stl"), collision_meshes=kind, pose=pose, base="free",
+                     mass=1.0)  # fmt: skip
+
+
+def offset(rng, room, width):
+    """Places at which sides are flush, but for as much as rounding or more, or at which they are not."""
+    flush = (room, -room, 0.0, room + rng.choice([-1, 1]) * 10.0 ** rng.uniform(-12, -4))
+    return np.clip((*flush, rng.uniform(-0.25, 0.25) * width)[rng.integers(5)], -0.45 * width, 0.45 * width)
+
+
+@pytest.mark.parametrize("kind", ["box", "convex_hull", "cylinder", "mesh"])
+@pytest.mark.parametrize("below", ["mesh", "fine_mesh", "height_field"])
+def test_a_body_rests_on_what_its_sides_are_flush_with(tmp_path, kind, below):
+    rng = np.random.default_rng([len(kind), len(below)])
+    for _ in range(12):
+        width, size = rng.choice(SIZES, 3), rng.choice(SIZES, 3)
+        place = [offset(rng, 0.5 * (w - s), w) for w, s in zip(width[:2], size[:2], strict=True)]
+        turn, gap = rng.choice([0.0, 0.7]), rng.choice([0.0, 1e-9, 1e-6, 1e-3])
+        c, s = np.cos(turn), np.sin(turn)
+        at = (c * place[0] - s * place[1], s * place[0] + c * place[1], width[2] + size[2] / 2 + gap)
+        scene = mb.Scene(primitives=(
+            stand(below, width, Pose((0, 0, 0), (0, 0, turn)), tmp_path),
+            body(kind, size, Pose(at, (0, 0, turn)), tmp_path),
+        ))  # fmt: skip
+        sim = mb.Simulator(scene)
+        for _ in range(80):
+            assert sim.step().certificate.end_gap > -LEAST
+        assert abs(sim.link_pose("body")[0][2] - width[2] - size[2] / 2) < LEAST, (width, size, place, gap)
+
+
+def test_a_body_is_pushed_against_a_side_of_its_own_size(tmp_path):
+    wall = stand("mesh", (0.1, 0.1, 0.1), Pose((0, 0, 0)), tmp_path)
+    box = body("box", (0.1, 0.1, 0.1), Pose((0.11, 0, 0.05)), tmp_path)
+    sim = mb.Simulator(mb.Scene(primitives=(wall, box), ground=mb.model.Ground(), gravity=(-6.0, 0.0, -9.81)))
+    sim.step(steps=200)
+    assert sim.link_pose("body")[0] == pytest.approx([0.1, 0.0, 0.05], abs=LEAST)
+
+
+@pytest.mark.parametrize("winding", [1, -1])
+@pytest.mark.parametrize("below", ["mesh", "fine_mesh", "sheet", "height_field"])
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.1, 0.2, 0.3)])
+@pytest.mark.parametrize("bent", [False, True])
+def test_a_sheet_rests_on_triangles(tmp_path, below, winding, rpy, bent):
+    corners = np.array([[-3, -3, 0], [3, -3, 0], [3, 3, 0], [-3, 3, 0], [3, -3, 4], [3, 3, 4]]) / 100.0
+    triangles = np.array([[0, 1, 2], [0, 2, 3], [1, 4, 2], [2, 4, 5]] if bent else [[0, 1, 2], [0, 2, 3]])
+    trimesh.Trimesh(corners, triangles[:, ::winding], process=False).export(tmp_path / "sheet.stl")
+    if below == "sheet":
+        trimesh.Trimesh(10 * corners[:4], triangles[:2]).export(tmp_path / "floor.stl")
+        floor = Primitive("stand", "mesh", mesh=str(tmp_path / "floor.stl"), collision_meshes="mesh",
+                          pose=Pose((0.013, 0.017, 0.1)))  # fmt: skip
+    else:
+        floor = stand(below, (0.3, 0.4, 0.1), Pose((0.013, 0.017, 0)), tmp_path)
+    sheet = Primitive("body", "mesh", mesh=str(tmp_path / "sheet.stl"), collision_meshes="mesh", base="free", mass=0.1,
+                      pose=Pose((0, 0, 0.12), rpy))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(floor, sheet)))
+    for _ in range(400):
+        assert sim.step().certificate.end_gap > -LEAST
+    p, turn = sim.link_pose("body")
+    lowest = (p + Rotation.from_quat(turn).apply(corners[: triangles.max() + 1]))[:, 2].min()
+    assert abs(lowest - 0.1) < LEAST
+
+
+def test_a_sheet_that_lies_on_a_sheet_is_lifted_as_if_it_were_alone(tmp_path):
+    """Both sides of both touch; only those that face each other hold."""
+    corners = np.array([[-3, -3, 0], [3, -3, 0], [3, 3, 0], [-3, 3, 0]]) / 100.0
+    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")
+    trimesh.Trimesh(10 * corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "floor.stl")
+    floor, sheet = (
+        Primitive(name, "mesh", mesh=str(tmp_path / f"{name}.stl"), collision_meshes="mesh", pose=Pose((0, 0, z)), **more)
+        for name, z, more in (("floor", 0.0, {}), ("sheet", 1e-3, {"base": "free", "mass": 0.1}))
+    )
+    sim = mb.Simulator(mb.Scene(primitives=(floor, sheet)))
+    sim.step(steps=50)
+    assert abs(sim.link_pose("sheet")[0][2]) < LEAST
+    sim.set_external_wrench("sheet", [0, 0, 0, 0, 0, 2.0])
+    for k in range(1, 20):
+        sim.step()
+        assert sim.v[5] == pytest.approx(k * 1e-3 * (20.0 - 9.81), rel=1e-9)
