@@ -25,7 +25,7 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: touch, slip, gap, limit, joint_friction, effort_limit; energy_removed and face, which no derivative knows
+    kind: str  #: one of NAMES, or effort_limit; energy_removed and face, which no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
     distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J]

@@ -61,7 +61,7 @@ class ExternalWrenches:
                 self._value[j], self._end[j], self._axes[j] = old._value[i], old._end[i], old._axes[i]
 
     def apply(self, kin, time, dt, external):
-        """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step of dt from ``time`` on.
+        """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step of dt from ``time``.
 
         One that ends within the step acts on all of it with its share.
         """

@@ -48,7 +48,7 @@ FLUSH = 0.999  #: cosine of the angle between a face and the normal from which o
 CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
 ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
-BEYOND = 4.0  #: times the tolerance by which a ridge that goes on is looked at beyond its end, whether the face does too
+BEYOND = 4.0  #: times the tolerance, up to which it is looked beyond the end of a ridge whether the face goes on too
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
 

@@ -26,7 +26,6 @@ from mb_contact.core.gradients.motion import (
 from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.step.need import is_met
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -64,8 +63,9 @@ def pose_rows(g, a, v, dt):
         for j in range(g.S.shape[0]):
             g.J[row, j] = g.u_q[row, j] = g.u_v[row, j] = 0.0
     for i in range(count):
-        late = g.smooth[0] != 0.0 and is_met(a.need, a.contacts, i)
-        late = late or a.contacts.spread[i, 0] != 0.0 or a.contacts.spread[i, 1] != 0.0 or a.contacts.spread[i, 2] != 0.0
+        late = g.smooth[0] != 0.0 and _is_met(a.need.met, a.contacts, i)
+        for k in range(3):
+            late = late or a.contacts.spread[i, k] != 0.0
         unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
         status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
         if status != FINE:
@@ -81,6 +81,18 @@ def pose_rows(g, a, v, dt):
         if status == FINE and (row < end or row >= behind):
             status = _joint(g, a, row, dt)
     return status, -1
+
+
+@kernel
+def _is_met(met, contacts, i):
+    """Whether contact i is one of those of a moment of meeting."""
+    for j in range(met.count[0]):
+        same = met.pair[j] == contacts.pair[i]
+        for k in range(3):
+            same = same and met.point[j, k] == contacts.point[i, k]
+        if same:
+            return True
+    return False
 
 
 @sweep

@@ -169,18 +169,6 @@ def was_loaded(h, pair):
 
 
 @kernel
-def is_met(need, contacts, i):
-    """Whether contact i is one of a moment of meeting.  Reads: contacts, need.  Writes: nothing."""
-    for j in range(need.met.count[0] if need.info[COUNT] > 0 else 0):
-        same = need.met.pair[j] == contacts.pair[i]
-        for k in range(3):
-            same = same and need.met.point[j, k] == contacts.point[i, k]
-        if same:
-            return True
-    return False
-
-
-@kernel
 def part_of(verdict):
     """Which contacts of a pair are in the step's problem."""
     if verdict == OUT:
