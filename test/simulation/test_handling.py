@@ -47,6 +47,16 @@ def test_a_cup_holds_up_to_its_force(part, holds):
     assert abs(step.certificate.energy_balance) < 1e-6 and step.certificate.residual < 1e-9
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-9, -1e-9, 1e-5])
+def test_the_share_is_that_of_a_pad_in_the_plane_of_its_rim(off):
+    tool = m.Primitive("tool", "box", (0.04, 0.04, 0.06), m.Pose((0.0, 0.0, 0.23)))
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 0.15)), "free", 1.0)
+    cup = m.AdhesionPad("cup", "tool", m.Pose((0.0, 0.0, -0.03 + off), rpy=DOWN), force=20.0)
+    sim = mb.Simulator(mb.Scene(primitives=(tool, box), adhesion_pads=(cup,)))
+    sim.step()
+    assert sim.holds()["cup"].share == pytest.approx(G / 20.0, rel=1e-6)
+
+
 @pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
 def test_a_cup_holds_sideways_up_to_friction_of_what_its_rim_presses(part, holds):
     sim = cups((0.0, 0.0), force=30.0)
