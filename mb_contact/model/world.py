@@ -156,7 +156,8 @@ class WorldBuilder(RobotParts):
     def add_primitive(self, primitive, key):
         """Append an object of one shape, welded to the inertial frame or a free body."""
         R, p = primitive.pose.rotation(), primitive.pose.origin()
-        hulls = scene_shapes(self.scene, primitive, key)
+        files = scene_shapes(self.scene, primitive, key)
+        hulls = [hull for file in files for hull in file]
         body = WORLD
         if primitive.base == "free":
             inertia = primitive_inertia(self.scene, primitive, hulls, key)
@@ -165,8 +166,10 @@ class WorldBuilder(RobotParts):
             R, p = np.eye(3), np.zeros(3)
         else:
             self.add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
-        if primitive.mesh is not None and (deviates := told(hulls, primitive.pieces_tolerance)) is not None:
-            self.warnings.append(f"{key} ({primitive.name}): {deviates}")
+        for i, bodies in enumerate(files if primitive.shape == "mesh" else ()):
+            place = f"{key}.pieces[{i}]" if primitive.pieces else key
+            if (deviates := told(bodies, primitive.pieces_tolerance)) is not None:
+                self.warnings.append(f"{place} ({primitive.name}): {deviates}")
         for i, hull in enumerate(hulls):
             name = primitive.name if i == 0 else f"{primitive.name}_{i}"
             size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)

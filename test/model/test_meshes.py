@@ -245,12 +245,24 @@ def test_a_mesh_as_an_object_of_a_scene(tmp_path):
         build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), mesh="a.stl"),)))
 
 
+def test_a_concave_piece_is_told_as_its_hull(tmp_path):
+    import trimesh
+
+    walls = [trimesh.creation.box((0.01, 0.1, 0.1), trimesh.transformations.translation_matrix((x, 0.0, 0.05)))
+             for x in (-0.05, 0.05)]  # fmt: skip
+    trimesh.boolean.union([trimesh.creation.box((0.11, 0.1, 0.01)), *walls]).export(tmp_path / "u.stl")
+    pieces = (str(write_box(tmp_path / "a.stl")), str(tmp_path / "u.stl"))
+    (told,) = build_world(Scene(primitives=(Primitive("o", "mesh", pieces=pieces, base="free", mass=1.0),))).warnings
+    assert told.startswith("primitives[0].pieces[1] (o): its convex hull is up to 4")
+
+
 def test_a_mesh_in_convex_pieces_of_the_users_own(tmp_path):
     """Each file is a hull of its own, all of one body; with a piece missing the error says which."""
     first, second = write_box(tmp_path / "a.stl"), write_box(tmp_path / "b.stl")
     block = Primitive("block", "mesh", pieces=(str(first), str(second)), base="free", mass=3.0)
     world = build_world(Scene(primitives=(block,)))
     assert world.geometry_names == ("block", "block_1") and set(world.geoms.body.tolist()) == {0}
+    assert world.warnings == ()
     np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
     with pytest.raises(SceneError, match=r"primitives\[0\].pieces\[1\]: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", pieces=(str(first), "gone.stl")),)))
