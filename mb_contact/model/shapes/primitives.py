@@ -123,7 +123,7 @@ def _solids(scene, primitive, hulls, key):
 
 def _volume(body):
     """Of a closed polyhedron [m^3]."""
-    return float(np.linalg.det((body.vertices + body.centre)[body.triangles]).sum()) / 6.0
+    return float(np.linalg.det(body.vertices[body.triangles]).sum()) / 6.0
 
 
 def free_body(body):
