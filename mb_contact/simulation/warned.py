@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from mb_contact.collision.overlap import box_around
+from mb_contact.core.step.pads import DEPTH
 from mb_contact.dynamics.joint_space import nonlinear_effects
+from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.visuals import scene_visuals
@@ -240,7 +242,7 @@ def _falling(scene, world):
         return
     held = {end for closure in scene.loop_closures for end in (closure.link_a, closure.link_b)}
     held |= {element.link for tendon in scene.tendons if tendon.acts or tendon.tension for element in tendon.path}
-    standing = _standing(world)
+    standing = _standing(scene, world)
     for name, body in world.objects.items():
         root = int(world.tree.root[body])
         bodies = set(np.flatnonzero(world.tree.root == root).tolist())
@@ -290,14 +292,21 @@ def _sinking(scene, world):
                        f"its size; {100.0 * k * depth / sizes[0]:.2g} in the place of {k:.2g} leaves 0.01")  # fmt: skip
 
 
-def _standing(world) -> set[int]:
-    """Roots of the trees that have something below that they can touch and that stands itself, and WORLD."""
+def _standing(scene, world) -> set[int]:
+    """Roots of the trees that have something that stands below that they can touch, or at a pad, and WORLD."""
     R, p = geometry_poses(world)
     boxes = [box_around(world.geoms, g, R[g], p[g]) for g in range(len(world.geometry_links))]
     bodies, roots = world.geoms.body.tolist(), world.tree.root
     free = {int(roots[body]) for body in world.objects.values()}
-    root = [WORLD if body == WORLD or int(roots[body]) not in free else int(roots[body]) for body in bodies]
+
+    def root_of(body):
+        return WORLD if body == WORLD or int(roots[body]) not in free else int(roots[body])
+
+    root = [root_of(body) for body in bodies]
     above: list[tuple[int, int]] = []
+    for link, g in _pulled(scene, world, boxes):
+        pad = root_of(world.frames[link].body)
+        above += [(pad, root[g]), (root[g], pad)]
     for a, b in world.geoms.pairs.tolist():
         above += [(root[x], root[y]) for x, y in ((a, b), (b, a)) if root[x] != root[y] and _over(world, boxes, x, y)]
     standing = {WORLD}
@@ -313,3 +322,17 @@ def _over(world, boxes, x, y):
     (low, high), (lower, upper) = boxes[x], boxes[y]
     beside = (high[:2] < lower[:2]) | (upper[:2] < low[:2])
     return not beside.any() and bool(lower[2] <= high[2])
+
+
+def _pulled(scene, world, boxes):
+    """(link, geometry) of pads that are on, and what they reach."""
+    R, p = tree_poses(world.tree, world.q0, world.flexible)
+    for pad in scene.adhesion_pads:
+        R_link, p_link = world.frames[pad.link].placed(R, p)
+        R_pad, reach = R_link @ pad.pose.rotation(), pad.knots[-1][0]
+        points = p_link + R_link @ pad.pose.origin() + np.array(pad.points) @ R_pad.T
+        ends = points - max(reach, DEPTH) * R_pad[:, 2], points + reach * R_pad[:, 2]
+        for g, (lower, upper) in enumerate(boxes):
+            near = (np.maximum(*ends) >= lower) & (np.minimum(*ends) <= upper)
+            if pad.on and world.geoms.kind[g] != SHAPE_PLANE and near.all(axis=1).any():
+                yield pad.link, g
