@@ -555,6 +555,8 @@ def test_friction_keeps_its_direction_in_a_third_frame():
     ({"adhesion_pads": (m.AdhesionPad("cup", "nowhere", force=1.0),)}, "no link"),
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground"),)}, "force"),
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, curve=((0.1, 1.0), (0.0, 0.0))),)}, "grow"),
+    ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, reach=0.01, curve=((0.0, 1.0),)),)},
+     r"adhesion_pads\[0\].reach: has no meaning beside curve"),
     ({"moving_surfaces": (BELT, BELT)}, "twice"),
     ({"loop_closures": (m.Closure("weld", "ground", "world", attached=False),) * 2}, "its own name"),
     ({"loop_closures": (m.Closure("weld", "ground", "world", name="cup 1", attached=False),
