@@ -241,6 +241,8 @@ def test_a_mesh_as_an_object_of_a_scene(tmp_path):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(path), hull_vertices=5000),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh="gone.stl"),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].size: must be a list, got None"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", None, mesh=str(path)),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a mesh needs the address of its file"):
         build_world(Scene(primitives=(Primitive("block", "mesh"),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a primitive of shape .* has no mesh; leave it out"):
