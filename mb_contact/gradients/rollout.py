@@ -59,7 +59,7 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
         ``cost(k, q, v)`` of the state behind k steps, 0 <= k <= T: its cost and the derivatives of that by q, along the
         velocity coordinates, and by v; None where there is none.
     parameters : sequence of str
-        Some of ``mass``, ``friction``, ``damping``, ``joint_friction``.
+        Some of ``mass``, ``friction``, ``restitution``, ``damping``, ``joint_friction``.
 
     Returns
     -------
