@@ -108,9 +108,15 @@ class Fit:
     def __init__(self, scene, recordings, unknowns, window, noise, substeps):
         if not recordings or not unknowns:
             raise InputError("identify needs at least one recording and one unknown")
+        for name, entries, kind in (("recordings", recordings, Recording), ("unknowns", unknowns, Unknown)):
+            if not all(isinstance(entry, kind) for entry in entries):
+                raise InputError(f"{name} must be a list of {kind.__name__}; write [{kind.__name__}(...)]")
         self._scene, self._unknowns = scene, unknowns
-        for unknown in unknowns:
-            as_choice(unknown.kind, KINDS, "the kind of an unknown")
+        for kind, of, start, low, high in unknowns:
+            as_choice(kind, KINDS, "the kind of an unknown")
+            if not (low <= start <= high and low < high):
+                span = f"from {low:g}, its low, to {high:g}, its high"
+                raise InputError(f"the unknown {kind} of {of} starts at {start:g}; start it within a span {span}")
         world = build_world(scene)
         nq, N, joints = len(world.q0), len(world.v0), len(world.joint_names)
         self._recordings = [_checked(recording, nq, N, joints) for recording in recordings]

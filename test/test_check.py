@@ -165,6 +165,14 @@ def pendulum_servo(**more):
     return {"hinge_0": mb.model.Actuator("position", **more)}
 
 
+def lifted(**pad):
+    """Below a tool with a suction cup a box, and another one that hangs on its magnet."""
+    down = {"pose": mb.model.Pose((0.0, 0.0, -0.05), rpy=(3.1415927, 0.0, 0.0)), "force": 50.0}
+    tool = mb.model.Primitive("tool", "box", (0.1,) * 3, mb.model.Pose((0.0, 0.0, 0.10005)))
+    pads = tuple(mb.model.AdhesionPad(link, link, **{**down, **pad}) for link in ("tool", "box"))
+    return mb.Scene(primitives=(tool, box(), box("b", pose=mb.model.Pose((0, 0, -0.10005)))), adhesion_pads=pads)
+
+
 def rope(name, *path):
     return mb.model.Tendon(name, path, longest=1.0)
 
@@ -187,6 +195,8 @@ ODD = {
         mb.Scene(primitives=(box(), mb.model.Primitive("table", "box", (1.0, 1.0, 0.1), mb.model.Pose((3, 0, -1))))),
         "nothing below 'box'",
     ),
+    "below a cup that is off": (lifted(on=False), "there is nothing below 'b'"),
+    "below a cup that is too far": (lifted(pose=mb.model.Pose((0, 0, -0.048), rpy=(3.14159, 0, 0))), "below 'box'"),
     "beside the ground by a filter": (
         mb.Scene(primitives=(box(),), ground=GROUND, collision_filters=UNTOUCHED),
         "there is nothing below 'box': it falls for ever; let it collide with the ground",
@@ -250,6 +260,7 @@ FINE = {
     "harder to turn than its size": mb.Scene(primitives=(box(inertia=(5.0,) * 3),), ground=mb.model.Ground(-0.05)),
     "strong servo": arm(joints=LYING, actuators=pendulum_servo(stiffness=1e4)),
     "no servo": arm(joints=LYING),
+    "at cups": lifted(),
     "on a rope": mb.Scene(primitives=(box(),), tendons=(rope("cord", END, TOP),)),
 }
 

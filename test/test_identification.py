@@ -79,6 +79,7 @@ def test_errors():
         (Unknown("mass", "cup", 1.0), "no primitive 'cup'"),
         (Unknown("colour", "cube", 1.0), "kind of an unknown"),
         (Unknown("damping", "hinge", 1.0), "nothing in the scene"),
+        (Unknown("mass", "cube", 3.0, 0.5, 2.0), "unknown mass of cube starts at 3; start it within .* 0.5, .* to 2"),
     ):
         with pytest.raises(InputError, match=message):
             mb.identify(scene, [recording], [unknown])
@@ -88,5 +89,9 @@ def test_errors():
             [Recording(np.zeros((2, 3)), np.zeros((2, 12)))],
             [Unknown("mass", "cube", 1.0)],
         )
+    with pytest.raises(InputError, match="recordings must be a list of Recording"):
+        mb.identify(scene, recording, [Unknown("mass", "cube", 1.0)])
+    with pytest.raises(InputError, match="unknowns must be a list of Unknown"):
+        mb.identify(scene, [recording], Unknown("mass", "cube", 1.0))
     with pytest.raises(InputError, match="at least one"):
         mb.identify(scene, [], [])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_vector, instead_of
+from mb_contact.checks import Floats, as_positive, as_vector, as_whole, instead_of
 from mb_contact.control.poses import wanted_pose
 from mb_contact.core.tree.inverse_kinematics import Moved, Space, Wanted, search, settle
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
@@ -94,6 +94,9 @@ def inverse_kinematics(
     >>> found.reached, bool(np.allclose(mb.frame_pose(arm, found.q, "left_tcp")[1], p, atol=1e-8))
     (True, True)
     """
+    if isinstance(joints, str):
+        raise InputError(f"joints must be a list of names, got '{joints}'; write ['{joints}']")
+    tolerance, starts = as_positive(tolerance, "tolerance"), as_whole(starts, "starts")
     whole = getattr(model, "whole", None) or model
     e = evaluator(whole)
     nodes, wanted = tuple(targets), _wanted(targets)
@@ -114,13 +117,13 @@ def inverse_kinematics(
     tried = _starts(x, moved, starts, seed)
     with e.lock:
         status, error, used = search(
-            e.handle, handle, moved, wanted, space, tried, coordinates, x, float(tolerance), int(iterations)
+            e.handle, handle, moved, wanted, space, tried, coordinates, x, tolerance, int(iterations)
         )
         if status == OK and error <= tolerance and rest is not None:
             posture = np.clip(as_vector(rest, m, "rest"), moved.lower, moved.upper)
             before = x.copy()
             status, again = settle(
-                e.handle, handle, moved, wanted, space, posture, coordinates, x, float(tolerance), int(iterations)
+                e.handle, handle, moved, wanted, space, posture, coordinates, x, tolerance, int(iterations)
             )
             error, x = (again, x) if again <= tolerance else (error, before)
     if status != OK:

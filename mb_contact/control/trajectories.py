@@ -225,7 +225,7 @@ def _within(t, duration):
 
 def _limit(value, n, name):
     """Positive limits (n,)."""
-    limit = as_vector(np.broadcast_to(np.asarray(value, float), (n,)), n, name)
+    limit = as_vector(np.full(n, value) if np.size(value) == 1 else value, n, name)
     if not (limit > 0.0).all():
         raise InputError(f"the limit of {name} must be positive, got {limit.min():g}")
     return limit

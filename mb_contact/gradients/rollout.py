@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_choice, as_matrix
+from mb_contact.checks import Floats, as_choice, as_matrix, as_vector
 from mb_contact.core.gradients.adjoint import KINKS
 from mb_contact.gradients.step import NAMES
 
@@ -59,7 +59,7 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
         ``cost(k, q, v)`` of the state behind k steps, 0 <= k <= T: its cost and the derivatives of that by q, along the
         velocity coordinates, and by v; None where there is none.
     parameters : sequence of str
-        Some of ``mass``, ``friction``, ``damping``, ``joint_friction``.
+        Some of ``mass``, ``friction``, ``restitution``, ``damping``, ``joint_friction``.
 
     Returns
     -------
@@ -110,7 +110,9 @@ def _terms(cost, k, sim):
     told = cost(k, sim.q, sim.v)
     if told is None:
         return None
-    return float(told[0]), np.concatenate([np.asarray(part, float).ravel() for part in told[1:]])
+    N, parts = len(sim.v), zip(told[1:], ("q", "v"), strict=True)
+    by = [as_vector(np.ravel(part), N, f"the cost's derivative by {name}", finite=False) for part, name in parts]
+    return float(told[0]), np.concatenate(by)
 
 
 def _forward(sim, efforts, cost, stride):

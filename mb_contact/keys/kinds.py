@@ -239,9 +239,10 @@ class Record(Kind):
             yield place, f"must be a {wanted.__name__}, got {type(value).__name__}"
 
     def parts(self, value: Any, place: str) -> Iterator[Part]:
+        sparse = isinstance(value, Mapping)
         for name, kind in kinds(self.record).items():
-            entry = value.get(name) if isinstance(value, Mapping) else getattr(value, name)
-            if entry is not None:
+            entry = value.get(name) if sparse else getattr(value, name)
+            if entry is not None or not (sparse or NoneType in get_args(declared(self.record)[name].type)):
                 yield kind, entry, f"{place}.{name}" if place else name
 
     def schema(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from mb_contact.model.pairs import (
 from mb_contact.model.robots import BODY_ARRAYS, DOF_ARRAYS, RobotParts, six
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene
-from mb_contact.model.shapes.deviations import told
+from mb_contact.model.shapes.deviations import size_of, told
 from mb_contact.model.shapes.primitives import (
     free_body,
     primitive_inertia,
@@ -44,6 +44,7 @@ from mb_contact.types import (
     Tree,
 )
 
+FAR = 100.0  #: sizes by which a mesh may lie off the origin of its file
 EVENT_MARGIN = 1e-3  #: least contact margin of the event scheme, whose substeps would have no length without [m]
 
 
@@ -156,7 +157,8 @@ class WorldBuilder(RobotParts):
     def add_primitive(self, primitive, key):
         """Append an object of one shape, welded to the inertial frame or a free body."""
         R, p = primitive.pose.rotation(), primitive.pose.origin()
-        hulls = scene_shapes(self.scene, primitive, key)
+        files = scene_shapes(self.scene, primitive, key)
+        hulls = [hull for file in files for hull in file]
         body = WORLD
         if primitive.base == "free":
             inertia = primitive_inertia(self.scene, primitive, hulls, key)
@@ -165,8 +167,15 @@ class WorldBuilder(RobotParts):
             R, p = np.eye(3), np.zeros(3)
         else:
             self.add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
-        if primitive.mesh is not None and (deviates := told(hulls, primitive.pieces_tolerance)) is not None:
-            self.warnings.append(f"{key} ({primitive.name}): {deviates}")
+        for i, bodies in enumerate(files if primitive.shape == "mesh" else ()):
+            place = f"{key}.pieces[{i}]" if primitive.pieces else key
+            if (deviates := told(bodies, primitive.pieces_tolerance)) is not None:
+                self.warnings.append(f"{place} ({primitive.name}): {deviates}")
+            far, size = float(np.linalg.norm(bodies[0].centre)), size_of(bodies)
+            if primitive.base == "free" and far > FAR * size:
+                what = f"its mesh is {size:.3g} m large and {far:.3g} m off the origin of its file"
+                remedy = "the body moves about that origin, and rounding shakes it; centre the mesh there"
+                self.warnings.append(f"{place} ({primitive.name}): {what}; {remedy}")
         for i, hull in enumerate(hulls):
             name = primitive.name if i == 0 else f"{primitive.name}_{i}"
             size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)

@@ -26,7 +26,7 @@ class Differentiable:
         ----------
         with_respect_to : sequence of str
             Some of ``q``, ``v``, ``effort``, ``mass`` (of a body, the shape of its distribution kept), ``friction``,
-            ``damping`` and ``joint_friction``.
+            ``restitution``, ``damping`` and ``joint_friction``.
         near : float
             Laws so near another state are named in ``kinks`` [sqrt(N s m/s)].
 

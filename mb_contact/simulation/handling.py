@@ -112,14 +112,17 @@ def _placed(pose):
     return quat_to_matrix(as_vector(quaternion, 4, "quaternion")), as_vector(position, 3, "position")
 
 
-def _off_centre(arms, r):
+def _off_centre(arms, r, normal):
     """How far the centre of pressures r is from the middle, as a part of how far ``arms`` (c, 3) reach there.
 
-    Zero where they reach along no way at all, as the one point of a ball, on which nothing tilts.
+    In the plane of the rim, across the mean of ``normal`` (c, 3).  Zero where they reach along no way at all, as the
+    one point of a ball, on which nothing tilts.
     """
-    centre = r @ arms / r.sum()
-    along = arms @ centre
-    return min(float(centre @ centre / along.max()), 1.0) if np.ptp(along) > SPREAD * along.max() else 0.0
+    axis = r @ normal
+    plane = arms - np.outer(arms @ axis, axis) / (axis @ axis)
+    centre = r @ plane / r.sum()
+    along, least = plane @ centre, SPREAD * np.linalg.norm(arms) * np.linalg.norm(centre)
+    return min(float(centre @ centre / along.max()), 1.0) if np.ptp(along) > least else 0.0
 
 
 class Handling:
@@ -168,7 +171,7 @@ class Handling:
             return Hold(link, force, 0.0, 1.0, 1.0)
         pull = pads.pull[beside]
         arms = context.contacts.point[mine] - pull @ pads.place[beside] / pull.sum()
-        share = 1.0 - pressed / float(pull.sum()) * (1.0 - _off_centre(arms, r))
+        share = 1.0 - pressed / float(pull.sum()) * (1.0 - _off_centre(arms, r, normal))
         bound = float(context.friction.mu[mine].max(axis=1) @ r)
         slip = float(np.linalg.norm((impulse - r[:, None] * normal).sum(axis=0)))
         return Hold(link, force, pressed, share, slip / bound if bound > 0.0 else 1.0)

@@ -8,13 +8,25 @@ from typing import Any
 import numpy as np
 
 from mb_contact.collision.overlap import box_around
+from mb_contact.core.step.pads import DEPTH
 from mb_contact.dynamics.joint_space import nonlinear_effects
+from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations
-from mb_contact.types import FOUNDATION, JOINT_PRISMATIC, RIGID, SHAPE_CONVEX, SHAPE_MESH, SHAPE_PLANE, SHAPE_SPHERE, SPRING, WORLD
+from mb_contact.types import (
+    FOUNDATION,
+    JOINT_PRISMATIC,
+    RIGID,
+    SHAPE_CONVEX,
+    SHAPE_MESH,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    SPRING,
+    WORLD,
+)
 
 LONG = 20.0  #: a body that moves and is longer, or stands farther off, is meant in millimetres, more likely [m]
 EARTH = (1.0, 30.0)  #: gravity of scenes in metres [m/s^2]
@@ -42,8 +54,8 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
         stands elsewhere; angles like degrees, masses and inertias that nothing of that size has; rates of sensors that
         steps are too long for; gravity that points up; servos that gravity bends, joints whose
         effort limit is below what gravity asks for; objects below which there is nothing; tendons of a length that does
-        not change, or that hold what others hold; contacts so soft that objects sink into them; meshes that land without
-        their restitution; visuals that cannot be drawn.
+        not change, or that hold what others hold; contacts so soft that objects sink into them; meshes that land
+        without their restitution; visuals that cannot be drawn.
     """
     first = [line for part in (_places, _sizes) for line in part(scene, world)]  # in other units all else is odd too
     parts = (_overlaps, _roots, _angles, _inertias, _rates, _servos, _falling, _tendons, _sinking, _bounces, _missing)
@@ -240,7 +252,7 @@ def _falling(scene, world):
         return
     held = {end for closure in scene.loop_closures for end in (closure.link_a, closure.link_b)}
     held |= {element.link for tendon in scene.tendons if tendon.acts or tendon.tension for element in tendon.path}
-    standing = _standing(world)
+    standing = _standing(scene, world)
     for name, body in world.objects.items():
         root = int(world.tree.root[body])
         bodies = set(np.flatnonzero(world.tree.root == root).tolist())
@@ -303,14 +315,21 @@ def _bounces(scene, world):
                        "without it; take collision_scheme: event, or collision_meshes: convex_hull")  # fmt: skip
 
 
-def _standing(world) -> set[int]:
-    """Roots of the trees that have something below that they can touch and that stands itself, and WORLD."""
+def _standing(scene, world) -> set[int]:
+    """Roots of the trees that have something that stands below that they can touch, or at a pad, and WORLD."""
     R, p = geometry_poses(world)
     boxes = [box_around(world.geoms, g, R[g], p[g]) for g in range(len(world.geometry_links))]
     bodies, roots = world.geoms.body.tolist(), world.tree.root
     free = {int(roots[body]) for body in world.objects.values()}
-    root = [WORLD if body == WORLD or int(roots[body]) not in free else int(roots[body]) for body in bodies]
+
+    def root_of(body):
+        return WORLD if body == WORLD or int(roots[body]) not in free else int(roots[body])
+
+    root = [root_of(body) for body in bodies]
     above: list[tuple[int, int]] = []
+    for link, g in _pulled(scene, world, boxes):
+        pad = root_of(world.frames[link].body)
+        above += [(pad, root[g]), (root[g], pad)]
     for a, b in world.geoms.pairs.tolist():
         above += [(root[x], root[y]) for x, y in ((a, b), (b, a)) if root[x] != root[y] and _over(world, boxes, x, y)]
     standing = {WORLD}
@@ -326,3 +345,17 @@ def _over(world, boxes, x, y):
     (low, high), (lower, upper) = boxes[x], boxes[y]
     beside = (high[:2] < lower[:2]) | (upper[:2] < low[:2])
     return not beside.any() and bool(lower[2] <= high[2])
+
+
+def _pulled(scene, world, boxes):
+    """(link, geometry) of pads that are on, and what they reach."""
+    R, p = tree_poses(world.tree, world.q0, world.flexible)
+    for pad in scene.adhesion_pads:
+        R_link, p_link = world.frames[pad.link].placed(R, p)
+        R_pad, reach = R_link @ pad.pose.rotation(), pad.knots[-1][0]
+        points = p_link + R_link @ pad.pose.origin() + np.array(pad.points) @ R_pad.T
+        ends = points - max(reach, DEPTH) * R_pad[:, 2], points + reach * R_pad[:, 2]
+        for g, (lower, upper) in enumerate(boxes):
+            near = (np.maximum(*ends) >= lower) & (np.minimum(*ends) <= upper)
+            if pad.on and world.geoms.kind[g] != SHAPE_PLANE and near.all(axis=1).any():
+                yield pad.link, g

@@ -15,6 +15,7 @@ from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
 from mb_contact.simulation.surfaces.simulator import simulator_of
 from mb_contact.viewer.drawing import scene_drawing
+from mb_contact.viewer.export import ENDINGS, require_ending
 from mb_contact.viewer.library import import_viser
 from mb_contact.viewer.options import ViewOptions
 from mb_contact.viewer.page import Page, simulated_scene
@@ -70,6 +71,10 @@ def loaded(scene: str | Path, options: ViewOptions) -> Any:
 
 def _first(scene, options):
     """What makes (source, drawing, poses, title) of what is to be shown; impossible options are refused at once."""
+    if options.html is not None:
+        require_ending("--html", options.html, ENDINGS)
+    if options.rerun is not None:
+        require_ending("--rerun", options.rerun, (".rrd",))
     recorded = scene is not None and is_recording(scene)
     if options.scene is not None and not recorded:
         raise InputError("--scene names the scene of a recording; a scene is shown by mb-contact view SCENE")

@@ -6,13 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mb_contact.errors import InputError
 from mb_contact.viewer.look import camera_script
 from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot
 
 if TYPE_CHECKING:
     from mb_contact.viewer.view import View
+
+ENDINGS = (".html", ".htm")
+
+
+def require_ending(what: str, path: str | Path, endings: Sequence[str]) -> None:
+    """Refuse to write a file of another kind, such as the scene itself, with an InputError."""
+    if Path(path).suffix.lower() not in endings:
+        raise InputError(f"{what} ends in {', '.join(endings)}, got '{path}'")
 
 
 def html_of(view: View, frames: Sequence[Snapshot], dark: bool = False) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.viewer.drawing import Drawing, scene_drawing, surface_drawing
-from mb_contact.viewer.export import html_of
+from mb_contact.viewer.export import ENDINGS, html_of, require_ending
 from mb_contact.viewer.gallery import Gallery
 from mb_contact.viewer.look import camera_html, dress
 from mb_contact.viewer.panel import Bar
@@ -152,7 +152,8 @@ class Page:
         return html_of(self.view, frames, self.bar.dark.value)
 
     def save(self, path: str | Path, frames: Sequence[Snapshot] | None = None) -> Path:
-        """Write :meth:`html` to a file."""
+        """Write :meth:`html` to a file whose name ends in .html or .htm."""
+        require_ending("an HTML file", path, ENDINGS)
         text = self.html(frames)
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from mb_contact.core.worlds.store import Values, make_values_handle
 from mb_contact.dynamics.arguments import make_unit_quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.scene.bodies import SIZE_FACTORS
+from mb_contact.simulation.joints.joint_requests import refuse_outside
 from mb_contact.simulation.values import inertia_of, keys_of, refuse_inertias
 from mb_contact.types import HERTZ, JOINT_NQ, RIGID
 from mb_contact.worlds.lanes import Held
@@ -226,6 +227,10 @@ class OwnValues:
             span = f" and above {least:g}" if name in POSITIVE else f" and at least {least:g}" if least == 0.0 else ""
             span += f" and at most {most:g}" if most < np.inf else ""
             raise InputError(f"{name} must be finite{span}, got {values[bad][0]:g}")
+        if name == "position":
+            names, world = [part.name for part in parts], self._world
+            of_joints = world.joint_v[[world.joint_names.index(joint) for joint in names]]
+            refuse_outside(world.tree, names, of_joints, values, True)
         return values
 
     # --- of what ----------------------------------------------------------------------------

@@ -194,9 +194,11 @@ class Worlds(WorldStates):
         name : str
             ``mass`` of bodies [kg], their inertias grow with it; ``friction`` and ``restitution`` of pairs of links,
             and ``stiffness`` of those that give way, in the unit of their softness; ``damping`` of joints; ``inertia``
-            (6,) and ``gravity`` (3,) as of ``Simulator.set``; ``size`` of shapes: (3,) full lengths as in a scene [m],
-            mass and inertia stay; and of the initial state, which counts from the next reset: ``position`` of joints,
-            ``pose`` of free objects: (7,) position and quaternion x y z w.
+            (6,) and ``gravity`` (3,) as of ``Simulator.set``; ``size`` (3,) of shapes as in a scene [m]: a box and an
+            ellipsoid have three full lengths, a cylinder, capsule and cone radius and length, a sphere its radius, and
+            numbers behind count for nothing; mass and inertia stay; and of the initial state, which counts from the
+            next reset: ``position`` of joints, within their limits, ``pose`` of free objects: (7,) position and
+            quaternion x y z w.
         values : array_like
             Broadcast to (worlds, ``of``), with the numbers of one behind.  None for the gravity of single bodies: that
             of the scene again.

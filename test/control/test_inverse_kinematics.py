@@ -137,5 +137,12 @@ def test_bad_joints_are_named():
     model = mb.load_urdf(DUAL_ARM)
     with pytest.raises(mb.InputError, match="no joint 'elbow'"):
         mb.control.inverse_kinematics(model, {mb.Point("left_tcp"): [0, 0, 0]}, joints=["elbow"])
+    for wrong, message in (
+        ({"joints": "left_arm_joint_1"}, r"joints must be a list of names.* write \['left_arm_joint_1'\]"),
+        ({"tolerance": 0.0}, "tolerance must be finite and above zero"),
+        ({"starts": 0}, "starts must be a whole number of at least 1"),
+    ):
+        with pytest.raises(mb.InputError, match=message):
+            mb.control.inverse_kinematics(model, {mb.Point("left_tcp"): [0, 0, 0]}, **wrong)
     with pytest.raises(mb.InputError, match="no joint moves"):
         mb.control.inverse_kinematics(model, {mb.Point(model.root_link): [0, 0, 0]})

@@ -68,6 +68,8 @@ def test_nothing_to_do_takes_no_time():
     [
         (lambda: mb.control.joint_motion([0.0], [1.0, 2.0], 1.0, 1.0), "goal"),
         (lambda: mb.control.joint_motion([0.0], [1.0], 0.0, 1.0), "the limit of velocity must be positive, got 0"),
+        (lambda: mb.control.joint_motion([0.0] * 2, [1.0] * 2, [1.0] * 3, 1.0), "velocity must have 2 entries, got 3"),
+        (lambda: mb.control.joint_motion([0.0], [1.0], "fast", 1.0), "velocity must"),
         (lambda: mb.control.joint_motion([0.0], [1.0], 1.0, 1.0, start_velocity=[np.nan]), "start_velocity"),
         (lambda: mb.control.joint_motion([0.0], [1.0], 1.0, 1.0, goal_velocity=[5.0]), "Ruckig finds no motion"),
         (lambda: mb.control.motion_through([[0.0]], 1.0, 1.0), "at least two points"),

@@ -89,5 +89,8 @@ def test_errors():
     sim, cost = arm(np.zeros((3, 2)))
     with pytest.raises(InputError, match="efforts must be any x 2"):
         mb.rollout_gradient(sim, np.zeros((3, 1)), cost)
+    for wrong in (None, [1.0]):
+        with pytest.raises(InputError, match="the cost's derivative by q"):
+            mb.rollout_gradient(sim, np.zeros((3, 2)), lambda k, q, v, wrong=wrong: (0.0, wrong, np.zeros(2)))
     with pytest.raises(InputError, match="parameters"):
         mb.rollout_gradient(sim, np.zeros((3, 2)), cost, ["colour"])

@@ -8,6 +8,8 @@ Covers model/urdf/geometry.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
@@ -239,10 +241,37 @@ def test_a_mesh_as_an_object_of_a_scene(tmp_path):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(path), hull_vertices=5000),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh="gone.stl"),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].size: must be a list, got None"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", None, mesh=str(path)),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a mesh needs the address of its file"):
         build_world(Scene(primitives=(Primitive("block", "mesh"),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a primitive of shape .* has no mesh; leave it out"):
         build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), mesh="a.stl"),)))
+
+
+@pytest.mark.parametrize("method", ["convex_hull", "mesh"])
+def test_a_mesh_far_off_its_origin_has_its_inertia_and_is_told(tmp_path, method):
+    path = write_box(tmp_path / "box.obj", at=(1000.0, 2000.0, -500.0))
+    block = Primitive("block", "mesh", mesh=str(path), base="free", density=500.0, collision_meshes=method)
+    world = build_world(Scene(primitives=(block,)))
+    assert world.tree.mass[0] == pytest.approx(3.0, rel=1e-6)
+    np.testing.assert_allclose(world.tree.com[0], [1000.0, 2000.0, -500.0], atol=1e-6)
+    np.testing.assert_allclose(world.tree.inertia[0], solid(SHAPE_BOX, np.array([0.05, 0.1, 0.15]), 3.0), atol=1e-7)
+    (told,) = world.warnings
+    assert told.startswith("primitives[0] (block): its mesh is 0.374 m large and 2.29e+03 m off the origin")
+    path = write_box(tmp_path / "near.obj", at=(30.0, 0.0, 0.0))
+    assert build_world(Scene(primitives=(replace(block, mesh=str(path)),))).warnings == ()
+
+
+def test_a_concave_piece_is_told_as_its_hull(tmp_path):
+    import trimesh
+
+    walls = [trimesh.creation.box((0.01, 0.1, 0.1), trimesh.transformations.translation_matrix((x, 0.0, 0.05)))
+             for x in (-0.05, 0.05)]  # fmt: skip
+    trimesh.boolean.union([trimesh.creation.box((0.11, 0.1, 0.01)), *walls]).export(tmp_path / "u.stl")
+    pieces = (str(write_box(tmp_path / "a.stl")), str(tmp_path / "u.stl"))
+    (told,) = build_world(Scene(primitives=(Primitive("o", "mesh", pieces=pieces, base="free", mass=1.0),))).warnings
+    assert told.startswith("primitives[0].pieces[1] (o): its convex hull is up to 4")
 
 
 def test_a_mesh_in_convex_pieces_of_the_users_own(tmp_path):
@@ -251,6 +280,7 @@ def test_a_mesh_in_convex_pieces_of_the_users_own(tmp_path):
     block = Primitive("block", "mesh", pieces=(str(first), str(second)), base="free", mass=3.0)
     world = build_world(Scene(primitives=(block,)))
     assert world.geometry_names == ("block", "block_1") and set(world.geoms.body.tolist()) == {0}
+    assert world.warnings == ()
     np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
     with pytest.raises(SceneError, match=r"primitives\[0\].pieces\[1\]: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", pieces=(str(first), "gone.stl")),)))

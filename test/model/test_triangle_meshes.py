@@ -83,7 +83,9 @@ def test_a_sheet_has_every_triangle_twice():
     sheet = made(sheet_of(np.stack([x, y, np.zeros((2, 2))], axis=2)))
     assert sheet.sided == SHEET and len(sheet.triangles) == 4 and len(sheet.ridge) == 4 and len(sheet.peak) == 4
     assert sorted(sheet.faces[:, 2].tolist()) == [-1.0, -1.0, 1.0, 1.0] and sheet.half[2] == 0.0
-    assert np.allclose(np.diag(shell(sheet.vertices[sheet.triangles], 12.0).inertia), [16.0, 4.0, 20.0])
+    for shift in (0.0, 1e6):
+        body = shell(sheet.vertices[sheet.triangles] + shift, 12.0)
+        assert np.allclose(np.diag(body.inertia), [16.0, 4.0, 20.0]) and np.allclose(body.com, shift)
 
 
 def test_the_tree_of_boxes_holds_every_triangle_once():

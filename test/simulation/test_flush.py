@@ -107,8 +107,8 @@ def test_a_sheet_that_lies_on_a_sheet_is_lifted_as_if_it_were_alone(tmp_path):
     trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")
     trimesh.Trimesh(10 * corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "floor.stl")
     floor, sheet = (
-        Primitive(name, "mesh", mesh=str(tmp_path / f"{name}.stl"), collision_meshes="mesh", pose=Pose((0, 0, z)), **own)
-        for name, z, own in (("floor", 0.0, {}), ("sheet", 1e-3, {"base": "free", "mass": 0.1}))
+        Primitive(name, "mesh", mesh=str(tmp_path / f"{name}.stl"), collision_meshes="mesh", pose=Pose((0, 0, z)), **m)
+        for name, z, m in (("floor", 0.0, {}), ("sheet", 1e-3, {"base": "free", "mass": 0.1}))
     )
     sim = mb.Simulator(mb.Scene(primitives=(floor, sheet)))
     sim.step(steps=50)

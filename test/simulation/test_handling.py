@@ -47,6 +47,16 @@ def test_a_cup_holds_up_to_its_force(part, holds):
     assert abs(step.certificate.energy_balance) < 1e-6 and step.certificate.residual < 1e-9
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-9, -1e-9, 1e-5])
+def test_the_share_is_that_of_a_pad_in_the_plane_of_its_rim(off):
+    tool = m.Primitive("tool", "box", (0.04, 0.04, 0.06), m.Pose((0.0, 0.0, 0.23)))
+    box = m.Primitive("box", "box", (0.1, 0.1, 0.1), m.Pose((0.0, 0.0, 0.15)), "free", 1.0)
+    cup = m.AdhesionPad("cup", "tool", m.Pose((0.0, 0.0, -0.03 + off), rpy=DOWN), force=20.0)
+    sim = mb.Simulator(mb.Scene(primitives=(tool, box), adhesion_pads=(cup,)))
+    sim.step()
+    assert sim.holds()["cup"].share == pytest.approx(G / 20.0, rel=1e-6)
+
+
 @pytest.mark.parametrize("part, holds", [(0.999, True), (1.001, False)])
 def test_a_cup_holds_sideways_up_to_friction_of_what_its_rim_presses(part, holds):
     sim = cups((0.0, 0.0), force=30.0)
@@ -545,6 +555,8 @@ def test_friction_keeps_its_direction_in_a_third_frame():
     ({"adhesion_pads": (m.AdhesionPad("cup", "nowhere", force=1.0),)}, "no link"),
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground"),)}, "force"),
     ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, curve=((0.1, 1.0), (0.0, 0.0))),)}, "grow"),
+    ({"adhesion_pads": (m.AdhesionPad("cup", "ground", force=1.0, reach=0.01, curve=((0.0, 1.0),)),)},
+     r"adhesion_pads\[0\].reach: has no meaning beside curve"),
     ({"moving_surfaces": (BELT, BELT)}, "twice"),
     ({"loop_closures": (m.Closure("weld", "ground", "world", attached=False),) * 2}, "its own name"),
     ({"loop_closures": (m.Closure("weld", "ground", "world", name="cup 1", attached=False),

@@ -294,8 +294,11 @@ def test_an_html_file_has_the_scene_and_its_frames_and_loads_nothing(server, tmp
     assert "maxPolarAngle" in text and '{"floor": 0.0, "below": false}' in text
     assert re.search(r"""<(script|link|img)[^>]*(src|href)="https?:""", text) is None
     page.stop()
-    with pytest.raises(InputError, match="cannot write"):
-        page.save(tmp_path)
+    (tmp_path / "folder.html").mkdir()
+    for name, words in (("folder.html", "cannot write"), ("can.yaml", "an HTML file ends in .html, .htm, got")):
+        with pytest.raises(InputError, match=words):
+            page.save(tmp_path / name)
+    assert not (tmp_path / "can.yaml").exists()
 
 
 def contents(text):
@@ -322,6 +325,8 @@ def test_the_command_writes_an_html_file_of_a_simulation(tmp_path, capsys):
 @pytest.mark.parametrize("wrong, words", [
     (["--follow"], "--follow needs a scene"),
     (["--html", "x.html"], "--html needs a scene"),
+    ([str(CAN), "--html", "can.yaml"], "--html ends in .html, .htm, got 'can.yaml'"),
+    ([str(CAN), "--rerun", "can.yaml"], "--rerun ends in .rrd, got 'can.yaml'"),
     ([str(CAN), "--scene", str(CAN)], "--scene names the scene of a recording"),
     ([str(CAN), "--follow", "--html", "x.html"], "record the node, and view that"),
     (["nowhere.mcap"], "no recording: 'nowhere.mcap' does not exist"),

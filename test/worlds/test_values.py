@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact.core.workspace import ENERGY_START
+from mb_contact.errors import InputError
 from mb_contact.model.scene import (
     Ground,
     JointProperties,
@@ -127,6 +128,21 @@ def test_damping_and_position_of_joints():
         q, v = ends(replace(scene, models=(model,)), 100)
         np.testing.assert_array_equal(worlds.q[w], q)
         np.testing.assert_array_equal(worlds.v[w], v)
+
+
+def test_positions_keep_to_the_limits_of_their_joints():
+    limited = mb.pendulum(2).urdf().replace('type="continuous"', 'type="revolute"')
+    limited = limited.replace("<axis", '<limit lower="-0.5" upper="0.5" effort="1" velocity="1"/><axis')
+    worlds = mb.Worlds(Scene(models=(SceneModel(limited),)), 2, threads=1)
+    for call in (
+        lambda: worlds.set("position", [[0.1, 0.2], [0.1, 0.7]]),
+        lambda: worlds.randomise("position", 0.7, 0.7, of=["hinge_1"], by="value"),
+    ):
+        with pytest.raises(InputError, match="joint 'hinge_1' goes from -0.5 to 0.5, 0.7 is beyond"):
+            call()
+    worlds.set("position", 0.5)
+    worlds.reset()
+    np.testing.assert_array_equal(worlds.q, 0.5)
 
 
 def test_draws_depend_on_the_seed_and_the_world_alone():

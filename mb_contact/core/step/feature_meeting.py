@@ -182,8 +182,9 @@ def _was_outside(h, pair, i, start):
     """Whether points of contact i of ``found`` may not have been in each other at the start.
 
     ``start`` is what ``taken_back`` tells of it.  A point that slides by s comes over an edge, from the plane of
-    another face: below that of this one, by less than s.  Of a sheet it came from the other side, where it may have a contact
-    already; but a face that turns by theta had another normal at the start, along which the point seems theta s deep.
+    another face: below that of this one, by less than s.  Of a sheet it came from the other side, where it may have a
+    contact already; but a face that turns by theta had another normal at the start, along which the point seems
+    theta s deep.
     """
     n, turn, sheet = vector(h.need.found.normal, i), h.need.motion.turn, False
     middle, apart = start

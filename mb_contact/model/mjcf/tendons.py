@@ -37,10 +37,11 @@ def _tendon(c: Compiled, t: int, name: str) -> Tendon:
     low, high = m.tendon_lengthspring[t].tolist()
     limited = m.tendon_limited[t] and not c.flags & {"LIMIT", "CONSTRAINT"}
     least, most = m.tendon_range[t].tolist() if limited else (None, None)
+    stiffness = 0.0 if "SPRING" in c.flags else float(m.tendon_stiffness[t])
+    damping = 0.0 if "DAMPER" in c.flags else float(m.tendon_damping[t])
+    rest = {"rest_length": high, "slack": high - low} if max(stiffness, damping) > 0.0 else {}
     return Tendon(
-        name, _path(c, t), stiffness=0.0 if "SPRING" in c.flags else float(m.tendon_stiffness[t]),
-        damping=0.0 if "DAMPER" in c.flags else float(m.tendon_damping[t]), rest_length=high, slack=high - low,
-        shortest=least, longest=most,
+        name, _path(c, t), stiffness=stiffness, damping=damping, **rest, shortest=least, longest=most,
         friction=0.0 if c.flags & {"FRICTIONLOSS", "CONSTRAINT"} else float(m.tendon_frictionloss[t]),
     )  # fmt: skip
 
@@ -96,11 +97,6 @@ def _link(c: Compiled, body: int) -> tuple[str, Any, Any]:
     return c.links[body], np.eye(3), -c.anchor[body]
 
 
-def _bare(name: str, path: tuple[PathElement, ...]) -> Tendon:
-    """A tendon along which nothing acts."""
-    return Tendon(name, path, rest_length=0.0)
-
-
 def _pulled(c: Compiled, i: int, found: list[Tendon], names: Names) -> list[Tendon]:
     """force = gain u + b0 + b1 gear L + b2 gear dL/dt along gear L, as a spring and a tension of their own."""
     m, called = c.m, f"actuator {c.called('actuator', i)}"
@@ -111,7 +107,7 @@ def _pulled(c: Compiled, i: int, found: list[Tendon], names: Names) -> list[Tend
     of = found[int(m.actuator_trnid[i, 0])]
     gear, gain = float(m.actuator_gear[i, 0]), float(m.actuator_gainprm[i, 0])
     b0, b1, b2 = m.actuator_biasprm[i, :3].tolist() if m.actuator_biastype[i] == AFFINE else (0.0, 0.0, 0.0)
-    tendon = _bare(names.unique(c.name("actuator", i) or f"actuator_{i}"), of.path)
+    tendon = Tendon(names.unique(c.name("actuator", i) or f"actuator_{i}"), of.path)
     if m.actuator_forcelimited[i]:
         low, high = m.actuator_forcerange[i].tolist()
         c.left_out.append(f"{called}: its forces are not kept from {low:g} to {high:g}")
@@ -138,4 +134,4 @@ def _held(c: Compiled, i: int, found: list[Tendon], names: Names) -> list[Tendon
             for element in found[other].path
         )
         path = (*path, PathElement(divisor=-1.0 / a1), *scaled)
-    return [replace(_bare(names.unique(c.name("eq", i) or f"equality_{i}"), path), held_length=length)]
+    return [replace(Tendon(names.unique(c.name("eq", i) or f"equality_{i}"), path), held_length=length)]

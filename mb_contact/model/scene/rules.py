@@ -22,6 +22,7 @@ from mb_contact.model.flexible.beams import SECTIONS
 from mb_contact.model.scene.bodies import SHAPE_SIZES, Heights, Pose, Primitive, PrimitiveVisual
 from mb_contact.model.scene.couplings import Motion
 from mb_contact.model.scene.flexible_links import Beam
+from mb_contact.model.scene.handling import REACH
 from mb_contact.model.scene.materials import AnisotropicFriction
 from mb_contact.model.scene.places import NamedPose, is_box, is_hull, is_sphere
 from mb_contact.model.scene.records import Scene
@@ -137,6 +138,8 @@ def _handling_rules(scene: Scene) -> Iterator[Rule]:
         gaps = [gap for gap, _ in pad.curve]
         yield gaps != sorted(set(gaps)), f"adhesion_pads[{i}].curve", "its gaps do not grow"
         yield any(part > 1.0 for _, part in pad.curve), f"adhesion_pads[{i}].curve", "a part of the force is above 1"
+        message = "has no meaning beside curve, whose last gap is the reach; leave one of them out"
+        yield bool(pad.curve) and pad.reach != REACH, f"adhesion_pads[{i}].reach", message
         yield not pad.points, f"adhesion_pads[{i}].points", "has no points; give one at least"
     names = [closure.name or f"{closure.link_a}_{closure.link_b}" for closure in scene.loop_closures]
     for i, closure in enumerate(scene.loop_closures):
@@ -183,12 +186,17 @@ def _tendon_rules(scene: Scene) -> Iterator[Rule]:
         bounded = (tendon.shortest, tendon.longest, tendon.held_length) != (None, None, None)
         message = "under rk4 and adaptive tendons have springs, dampers and tensions; set semi_implicit_euler"
         yield scene.integrator in ("rk4", "adaptive") and (stiff or bounded), "integrator", message
+        for name in () if any(element.joint for element in path) else ("held_length", "longest"):
+            length = getattr(tendon, name)
+            message = f"{length} m is below zero, and a length between points is not; give one above it"
+            yield length is not None and length < 0.0, f"{key}.{name}", message
         held = tendon.held_length
         message = f"{held} m is beyond the shortest or longest length; leave one of them out"
         yield held is not None and not low <= held <= high, f"{key}.held_length", message
         message = "has no meaning beside pulls_only, whose spring is loose below its rest length; leave one of them out"
         yield tendon.pulls_only and tendon.slack > 0.0, f"{key}.slack", message
         loose = "slack" if tendon.slack > 0.0 else "pulls_only" if tendon.pulls_only else ""
+        loose = "rest_length" if not loose and tendon.rest_length is not None else loose
         message = "is that of a spring; give the tendon a stiffness or damping, or leave it out"
         yield bool(loose) and max(tendon.stiffness, tendon.damping) == 0.0, f"{key}.{loose}", message
         twin = next((one for one in scene.tendons[:i] if one.path == path and one.held_length is not None), None)

@@ -90,8 +90,9 @@ def solid_polyhedra(bodies, mass):
         Triangles counterclockwise seen from outside.
     """
     volume, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    middle = bodies[0][0].mean(axis=0)
     for vertices, triangles in bodies:
-        corners = vertices[triangles]
+        corners = (vertices - middle)[triangles]
         dets = np.linalg.det(corners)
         sums = corners.sum(axis=1)
         volume += dets.sum() / 6.0
@@ -100,7 +101,7 @@ def solid_polyhedra(bodies, mass):
         second += np.einsum("t,tki,tkj->ij", dets, corners, corners) / 120.0
     com = first / volume
     spread = mass * (second / volume - np.outer(com, com))
-    return RigidInertia(mass, com, np.trace(spread) * np.eye(3) - spread)
+    return RigidInertia(mass, middle + com, np.trace(spread) * np.eye(3) - spread)
 
 
 def shell(corners, mass):
@@ -109,11 +110,13 @@ def shell(corners, mass):
     The second moment of a triangle is area (sum_ij (1 + delta_ij) x_i x_j*) / 12.
     """
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    middle = corners.mean(axis=(0, 1))
+    corners = corners - middle
     sums = corners.sum(axis=1)
     com = area @ sums / (3.0 * area.sum())
     second = np.einsum("t,ti,tj->ij", area, sums, sums) + np.einsum("t,tki,tkj->ij", area, corners, corners)
     spread = mass * (second / (12.0 * area.sum()) - np.outer(com, com))
-    return RigidInertia(mass, com, np.trace(spread) * np.eye(3) - spread)
+    return RigidInertia(mass, middle + com, np.trace(spread) * np.eye(3) - spread)
 
 
 def _solid_capsule(radius, half, mass):

@@ -24,9 +24,9 @@ from mb_contact.types import (
 
 
 def scene_shapes(scene, primitive, key):
-    """Hulls of a mesh, the height field in place of one, or [None] of a shape that its size says all about."""
+    """By file the hulls of a mesh, the height field in place of one, or None of a shape that its size says all of."""
     make = {"mesh": _hulls, "height_field": _height_field}.get(primitive.shape)
-    return [None] if make is None else make(scene, primitive, key)
+    return [[None]] if make is None else make(scene, primitive, key)
 
 
 def scene_file(scene, address, key):
@@ -49,7 +49,7 @@ def flexible_links(scene, entry, key):
 
 
 def _hulls(scene, primitive, key):
-    """Convex bodies of a mesh."""
+    """Convex bodies of each file of a mesh."""
     files = [(f"{key}.mesh", primitive.mesh)] if primitive.mesh is not None else [
         (f"{key}.pieces[{i}]", piece) for i, piece in enumerate(primitive.pieces)]  # fmt: skip
     bodies, method = [], primitive.collision_meshes
@@ -57,10 +57,10 @@ def _hulls(scene, primitive, key):
         method = "convex_hull"
     for place, file in files:
         try:
-            bodies += convex_bodies(
+            bodies.append(convex_bodies(
                 scene_file(scene, file, place), primitive.scale, method,
                 primitive.hull_vertices or MOST_VERTICES, primitive.pieces_tolerance,
-            )  # fmt: skip
+            ))  # fmt: skip
         except ValueError as error:
             raise scene.error(place, f"'{file}': {error}") from None
     return bodies
@@ -77,7 +77,7 @@ def _height_field(scene, primitive, key):
             grid = read_heights(scene_file(scene, heights.file, key))
         else:
             grid = np.array(heights.grid, dtype=np.float64)
-        return [height_field(heights.factor * grid, primitive.size)]
+        return [[height_field(heights.factor * grid, primitive.size)]]
     except ValueError as error:
         raise scene.error(key, str(error)) from None
 
@@ -123,7 +123,7 @@ def _solids(scene, primitive, hulls, key):
 
 def _volume(body):
     """Of a closed polyhedron [m^3]."""
-    return float(np.linalg.det((body.vertices + body.centre)[body.triangles]).sum()) / 6.0
+    return float(np.linalg.det(body.vertices[body.triangles]).sum()) / 6.0
 
 
 def free_body(body):

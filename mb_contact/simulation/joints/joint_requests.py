@@ -41,19 +41,19 @@ def placed(context, names, positions, velocities):
             raise InputError(f"joint '{name}' is on the path of its motion; set_targets leads it elsewhere")
     if positions is not None:
         q[world.joint_q[rows]] = wanted = as_vector(positions, len(rows), "positions")
-        _refuse_outside(world.tree, names, of, wanted, True)
+        refuse_outside(world.tree, names, of, wanted, True)
     if velocities is not None:
         v[of] = as_vector(velocities, len(rows), "velocities")
     return q, v
 
 
-def _refuse_outside(tree, names, of, wanted, asked):
-    """Raise InputError for the first position out of its joint's range, of those ``asked``."""
-    outside = np.flatnonzero(asked & ((wanted < tree.lower[of]) | (wanted > tree.upper[of])))
-    if len(outside):
-        i = outside[0]
+def refuse_outside(tree, names, of, wanted, asked):
+    """Raise InputError for the first position (..., joints) out of its joint's range, of those ``asked``."""
+    outside = np.argwhere(asked & ((wanted < tree.lower[of]) | (wanted > tree.upper[of]))).tolist()
+    if outside:
+        i = outside[0][-1]
         low, high = tree.lower[of[i]], tree.upper[of[i]]
-        raise InputError(f"joint '{names[i]}' goes from {low:g} to {high:g}, {wanted[i]:g} is beyond")
+        raise InputError(f"joint '{names[i]}' goes from {low:g} to {high:g}, {wanted[tuple(outside[0])]:g} is beyond")
 
 
 def ask_servos(context, names, positions, velocities):
@@ -72,7 +72,7 @@ def ask_servos(context, names, positions, velocities):
             raise InputError(f"{message}; the scene's actuators and motions give one")
         new[target] = as_vector(values, len(of), kind)
     if "target" in new and drives.any():
-        _refuse_outside(context.world.tree, names, of, new["target"], drives)
+        refuse_outside(context.world.tree, names, of, new["target"], drives)
     for target, values in new.items():
         getattr(joints, target)[of[~drives]] = values[~drives]
     for i in np.flatnonzero(drives):

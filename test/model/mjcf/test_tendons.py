@@ -131,6 +131,7 @@ def test_springs_limits_actuators_and_couplings_are_told(tmp_path):
     one = tendons["straight"]
     assert (one.stiffness, one.damping, one.rest_length, one.slack) == (100.0, 2.0, 0.15, pytest.approx(0.05))
     assert (one.shortest, one.longest, tendons["sum"].friction) == (0.1, 0.9, 0.01)
+    assert tendons["sum"].rest_length is tendons["coupled"].rest_length is None
     assert (tendons["servo"].stiffness, tendons["servo"].damping, tendons["servo"].rest_length) == (50.0, 1.0, 0.0)
     text = "\n".join(peer.imported.left_out)
     for words in ("'pull': its control u is here the tension -3 u",
