@@ -72,6 +72,24 @@ def test_deviations_from_noise():
     assert (found.deviations < 0.01).all() and 0.8 < 2.0 * found.cost / (2 * steps) < 1.2
 
 
+def test_what_the_data_do_not_show_has_an_endless_deviation():
+    """The friction of a box at rest, beside that of a ball that bounces; restitution of materials without a pair."""
+    ball = M.Primitive("ball", "sphere", (0.05,), M.Pose((0, 0, 0.3)), "free", 1.0, material="b")
+    box = M.Primitive("box", "box", (0.1,) * 3, M.Pose((0, 2, 0.05)), "free", 1.0, material="w")
+    bouncy = M.Material(0.15, restitution=0.6)
+    materials = {"g": bouncy, "b": bouncy, "w": M.Material(0.5)}
+    scene = mb.Scene(primitives=(ball, box), ground=M.Ground(material="g"), materials=materials)
+    clean = recorded(scene, [0, 0, 0, 3.0, 0, 0, *[0.0] * 6], 400)
+    noisy = clean._replace(v=clean.v + 1e-3 * np.random.default_rng(0).normal(size=clean.v.shape))
+    unknowns = [
+        Unknown("friction", ("w", "g"), 0.7), Unknown("friction", ("b", "g"), 0.3),
+        Unknown("restitution", ("g", "b"), 0.5, 0.0, 1.0),
+    ]  # fmt: skip
+    found = mb.identify(scene, [noisy], unknowns, window=100, noise=(1e-5, 1e-3))
+    np.testing.assert_allclose(found.values[1:], [0.15, 0.6], atol=1e-2)
+    assert found.deviations[0] == np.inf and (found.deviations[1:] < 1e-2).all()
+
+
 def test_errors():
     scene = tossed()
     recording = Recording(np.zeros((2, 14)), np.zeros((2, 12)))

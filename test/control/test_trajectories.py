@@ -75,6 +75,9 @@ def test_nothing_to_do_takes_no_time():
         (lambda: mb.control.motion_through([[0.0]], 1.0, 1.0), "at least two points"),
         (lambda: mb.control.motion_through([[0.0], [0.0]], 1.0, 1.0), "points 0 and 1 are the same"),
         (lambda: mb.control.straight_motion(UPRIGHT, TURNED, -1.0, 1.0), "must be positive"),
+        (lambda: mb.control.joint_motion([0.0], [1.0], 1.0, 1.0).at(np.nan), "t.* nan"),
+        (lambda: mb.control.motion_through([[0.0], [1.0]], 1.0, 1.0).at(np.nan), "t.* nan"),
+        (lambda: mb.control.straight_motion(UPRIGHT, TURNED, 1.0, 1.0).at([0.0, 1.0]), "t must be"),
     ],
 )
 def test_bad_motions_are_named(call, message):

@@ -263,6 +263,38 @@ def test_what_has_no_derivative_is_refused(box):
         box.step_derivatives(["colour"])
 
 
+@pytest.mark.parametrize("effort, limit, slope", [(0.0, 0.0, 0), (1.9, 2.0, 1), (2.0, 2.0, 0), (2.1, 2.0, 0)])
+def test_efforts_at_their_limit_have_no_derivative_beyond_it(effort, limit, slope):
+    arm = mb.model.SceneModel(
+        mb.pendulum(1, length=1.0).urdf(),
+        joint_properties={"hinge_0": mb.model.JointProperties(effort_limit=limit)},
+    )
+    sim = mb.Simulator(mb.Scene(models=(arm,)))
+    sim.step([effort])
+    found = sim.step_derivatives(["effort"])
+    assert (found.v["effort"][0, 0] > 0.0) == bool(slope)
+    assert [kink.kind for kink in found.kinks] == (["effort_limit"] if effort == limit > 0.0 else [])
+
+
+@pytest.mark.parametrize("kind", ["mesh", "convex_hull"])
+def test_contacts_of_a_later_moment_are_told_as_such(tmp_path, kind):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.icosphere(2, 0.1).export(tmp_path / "ball.stl")
+    Primitive, Pose = mb.model.Primitive, mb.model.Pose
+    rock = Primitive("rock", "mesh", mesh=str(tmp_path / "ball.stl"), collision_meshes=kind, pose=Pose((0, 0, 0.3)))
+    ball = Primitive("ball", "sphere", (0.05,), Pose((0.02, 0.01, 0.45)), "free", 1.0,
+                     velocity=mb.model.Velocity((0, 0, 0), (0.1, 0, -1.0)))  # fmt: skip
+    sim, told = mb.Simulator(mb.Scene(primitives=(rock, ball))), set()
+    for _ in range(120):
+        sim.step()
+        try:
+            sim.step_derivatives(["q"])
+        except mb.InputError as error:
+            told.add(str(error))
+    assert told == {"no derivative of the contact of 'rock' and 'ball': it came in at the moment of meeting within the "
+                    "step; take a shorter step"}  # fmt: skip
+
+
 def test_wrenches_that_depend_on_poses_are_refused():
     """A wrench in the axes of a link, and the weight of one body, turn with it; what does not has a derivative."""
     for act in (lambda sim: sim.set_external_wrench("link_1", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], axes="link"),

@@ -172,6 +172,34 @@ WRONG = [
 ]
 
 
+WRONG_FUNCTIONS = [
+    ({"reward": lambda w, g, a: np.zeros((2, 1))}, r"the reward's term 'reward' must have .*\(2,\), got \(2, 1\)"),
+    ({"reward": lambda w, g, a: {"x": 1.0}}, "the reward's term 'x' must have"),
+    ({"reward": lambda w, g, a: np.full(2, np.nan)}, "the reward of environment 0 is no number"),
+    ({"is_over": lambda w, g: np.zeros((2, 1))}, "is_over must have"),
+    ({"observations": ((["a", "b"], lambda w, g: np.zeros((2, 3))),)}, r"'a, b' must have the shape \(2, 2\)"),
+    ({"reset": lambda rng, q: q[:1]}, "q of a reset must have"),
+    ({"reset": lambda rng, q: (q, np.zeros(1 + len(SHOWN.append(0) or SHOWN)))}, "goal of a reset must have"),
+]
+SHOWN: list[int] = []
+
+
+@pytest.mark.parametrize("more, said", WRONG_FUNCTIONS)
+def test_what_functions_of_a_task_return_is_looked_at(more, said):
+    with pytest.raises(mb.InputError, match=said):
+        env = make(SCENE, SceneTask(**{"reward": _nothing, "actions": Efforts(1.0), **more}), 2, threads=1)
+        env.reset(seed=0)
+        env.step(np.zeros(env.action_space.shape))
+
+
+@pytest.mark.parametrize("actions", [np.full((2, 2), np.nan), np.zeros((3, 2)), np.zeros(2)])
+def test_actions_are_numbers_for_each_environment(actions):
+    env = make(SCENE, SceneTask(_nothing, Efforts(1.0), (("one", lambda w, g: w.q[:, 0]),)), 2, threads=1)
+    assert env.reset(seed=0)[0].shape == (2, 1) and env.names == ["one"]
+    with pytest.raises(mb.InputError, match="actions"):
+        env.step(actions)
+
+
 @pytest.mark.parametrize("more, said", WRONG)
 def test_what_does_not_fit_is_refused(more, said):
     with pytest.raises(mb.InputError, match=said):

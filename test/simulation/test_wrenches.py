@@ -73,6 +73,16 @@ def test_a_wrench_ends_after_its_duration():
     assert sim.v[3] == pytest.approx(0.01 / MASS, rel=1e-12)
 
 
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint", "rk4"])
+@pytest.mark.parametrize("duration", [0.0, 0.0004, 0.0006, 0.003, 0.0125])
+def test_a_wrench_acts_for_its_duration_to_the_last_part_of_a_step(duration, integrator):
+    sim = floating(integrator=integrator)
+    sim.step(steps=7)
+    sim.set_external_wrench("body", [0, 0, 0, 3.0, 0, 0], duration=duration)
+    sim.step(steps=20)
+    assert sim.v[3] == pytest.approx(3.0 * duration / MASS, rel=1e-9, abs=1e-15)
+
+
 def test_a_new_wrench_replaces_the_old_and_none_ends_it():
     sim = floating()
     sim.set_external_wrench("body", [0, 0, 0, 5.0, 0, 0])

@@ -128,6 +128,19 @@ def test_a_world_has_the_same_bits_as_a_simulator_step_by_step(name):
     np.testing.assert_array_equal(other.v, sim.v)
 
 
+def test_worlds_start_where_a_simulator_does():
+    """Quaternions that are of length one but for rounding stay what they are."""
+    body = Primitive("body", "box", (0.1, 0.2, 0.3), Pose((0, 0, 1), (0.3, 0.2, 0.1)), "free", 1.0)
+    scene = mb.Scene(primitives=(body,))
+    sim, worlds = mb.Simulator(scene), mb.Worlds(scene, 2, 1)
+    q = sim.q
+    np.testing.assert_array_equal(worlds.q, [q, q])
+    sim.set_state(q, sim.v)
+    np.testing.assert_array_equal(sim.q, q)
+    sim.set_state(np.concatenate((q[:3], 2.0 * q[3:])), sim.v)
+    np.testing.assert_allclose(sim.q, q, atol=1e-15)
+
+
 def test_states_are_saved_and_restored_bit_for_bit():
     worlds = mb.Worlds(heap(), 4, threads=2)
     start_of(worlds)
