@@ -20,7 +20,7 @@ from mb_contact.core.collision.mesh_pairs import mesh_manifold
 from mb_contact.core.collision.shapes import face_normal, gap_along
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, opposite, put_vector, vector, vector_sum
-from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, TOO_MANY_CONTACTS
+from mb_contact.types import OK, RIGID, SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 PLANE_FACE = 1  #: the face of a plane, which is always Y: its axis z, at the positive side
 
@@ -70,6 +70,8 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
             work.turn[c] = travel[x, 4 + c] - travel[y, 4 + c] if work.mesh.query[1] == 0 else 0.0
         if kind[y] >= SHAPE_HEIGHT_FIELD:
             if kind[y] == SHAPE_MESH:
+                soft = geoms.soft.law
+                work.mesh.query[2] = 1 if soft.shape[0] > 0 and soft[row] != RIGID else 0
                 found = mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], work)
             else:
                 found = field_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], tol, work)

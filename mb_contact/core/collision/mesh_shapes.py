@@ -6,7 +6,8 @@
 As with a height field: the shape's points on a plane count where they are over its triangles, a ridge where the shape
 and the ridge, seen along it, are farthest apart in a direction between the sides' normals, a peak where no neighbour
 rises above it.  Normals point from the mesh to the shape.  Ridges and peaks count where they touch: who will meet them
-is found where the step ends (``core/step/feature_meeting.py``).
+is found where the step ends (``core/step/feature_meeting.py``).  Of shapes that give way, which have no such meetings,
+they count from afar, and points of a plane where they are less deep than its deepest.
 """
 
 import math
@@ -52,7 +53,8 @@ WIDE = 2.5  #: angle between a ridge's sides from which it is searched in two ha
 def shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work):
     """Points of a convex shape X and a mesh Y, in ``work.field``; returns their number."""
     tol = TOUCHES * geoms.unit[0]
-    mesh, touch, count = geoms.mesh, tol, 0
+    mesh, count = geoms.mesh, 0
+    touch = tol if work.mesh.query[2] == 0 else far  # rows of soft pairs stand for the whole step
     lower, upper = box_of_shape(geoms, geom_R, geom_p, x, y, far)
     put_relative(geom_R, geom_p, x, y, work)
     for k in range(3):
@@ -109,10 +111,10 @@ def plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, 
     set_frame(geom_R, y, n, a, work.frame)
     points, ids, patch = work.points, work.ids, geoms.patch[triangle]
     way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
-    approach = -vector_dot(n, way)
+    approach, rigid = -vector_dot(n, way), work.mesh.query[2] == 0
     for k in range(face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)):
         gap, p = points[k, 3], vector(points, k)
-        if gap > lowest + far or not is_over_plane(
+        if (gap > lowest + far and rigid) or not is_over_plane(
             geoms, geom_R, geom_p, y, patch, vector_sum(p, -0.5 * gap, n), gap, near, work
         ):
             continue

@@ -18,6 +18,7 @@ from mb_contact.types import HOLLOW
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
 SHEET = 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
+DEEPEST_OF_SOFT = 1.0  #: the same of shapes that give way,
 SHALLOW = 1e-6  #: and depth that is surely one [m]
 
 
@@ -148,9 +149,10 @@ def play_beside(geoms, triangle, k, gap, tol, work):
 def play_at(gap, tol, work):
     """How far beside a plane or a ridge that goes on in a hollow its point may lie [m].
 
-    On the way of a step an overlap puts it beside both sides of a hollow, by less than its depth.
+    On the way of a step, and where shapes give way, an overlap puts it beside both sides of a hollow, by less than its
+    depth.
     """
-    return tol - gap if work.mesh.query[1] != 0 and gap < 0.0 else tol
+    return tol - gap if (work.mesh.query[1] != 0 or work.mesh.query[2] != 0) and gap < 0.0 else tol
 
 
 @kernel
@@ -192,9 +194,10 @@ def deepest_of(geoms, x, y, work):
         return min(DEEPEST * min(own, other), work.mesh.limit[0] + SHALLOW * geoms.unit[0])
     if geoms.mesh.sided[x] == SHEET and geoms.mesh.sided[y] == SHEET:
         return TOUCHES * geoms.unit[0]
+    part = DEEPEST if work.mesh.query[2] == 0 else DEEPEST_OF_SOFT
     if geoms.mesh.sided[y] == SHEET:
-        return DEEPEST * own
-    return DEEPEST * (other if geoms.mesh.sided[x] == SHEET else min(own, other))
+        return part * own
+    return part * (other if geoms.mesh.sided[x] == SHEET else min(own, other))
 
 
 @kernel

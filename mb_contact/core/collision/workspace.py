@@ -27,7 +27,7 @@ class MeshWork(NamedTuple):
 
     near: Annotated[Integers, "t"]  #: triangles whose boxes are near
     seen: Annotated[Integers, "t"]  #: of each plane the last query that has looked at it
-    query: Annotated[Integers, 2]  #: its number; 1 on the way of a step, where features may overlap deeply
+    query: Annotated[Integers, 3]  #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft
     limit: Annotated[Reals, 1]  #: deepest overlap on that way [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait
     relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y

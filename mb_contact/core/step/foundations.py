@@ -1,12 +1,19 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts of elastic foundations: points of the face of a box, each of which stands for an area of its own.
+"""Contacts of elastic foundations: points of faces of a box, each of which stands for an area of its own.
 
-The face that meets the other shape is divided into cells.  Rays along its normal from nine places of a cell tell how
-far the other shape is, or how deep; the cell's point lies in the middle of those that meet it, at their mean gap, and
+A face that meets the other shape is divided into cells.  Rays along its normal from nine places of a cell tell how far
+the other shape is, or how deep; the cell's point lies in the middle of those that meet it, at their mean gap, and
 stands for their part of the area.  So pressures have the foundation's zeroth and first moments exactly, and points the
 identity of their cells.
+
+Which faces these are is told by the contacts that the pair has without a foundation: the face that their normal is
+nearest to.  Meshes and height fields touch with several normals at once, and so with several faces.  Then all faces
+count that a normal is not nearly at right angles to, because forces along one face alone need not hold the box where
+edges rest on slopes, and what lies farther along a ray than these contacts are deep is another part of the shape.
+Features of such shapes may tell nothing of what is in them by millimetres.  So faces that pressed in the last step
+count as well, as long as their rays meet the shape.
 """
 
 import numpy as np
@@ -14,24 +21,28 @@ import numpy as np
 from mb_contact.core.constraints.contact import copy_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.pads import entry, is_near
+from mb_contact.core.step.softness import COMPRESSED
 from mb_contact.core.tree.spatial import ZERO, matrix, put_vector, transposed, turned, vector, vector_dot, vector_sum
-from mb_contact.types import FOUNDATION, OK, TOO_MANY_CONTACTS
+from mb_contact.types import FOUNDATION, OK, SHAPE_HEIGHT_FIELD, TOO_MANY_CONTACTS
 
 PLACES = 3  #: along either side of a cell
 NAMED = 1 << 40  #: of all identities of these points
 BITS = 16  #: of a cell's number in them
+SAME = 1e-9  #: 1 - cosine of the angle between two normals up to which they are one
+LEAN = 0.3  #: least cosine of the angle between a normal and a face's, where there are several normals
+DEEPER = 2.0  #: times as deep as its contacts may a face be, where there are several normals
 
 
 @on_demand(INTEGER)
 def lay_foundations(h, candidates):
     """Points of faces in the place of the contacts of pairs with a foundation; OK, or TOO_MANY_CONTACTS.
 
-    Reads: buffers, contacts, geoms, need.  Writes: contacts, need.
+    Reads: buffers, contacts, geoms, memory, need.  Writes: contacts, need.
     """
     contacts, before, law = h.contacts, h.need.before, h.geoms.soft.law
     found = False
-    for i in range(contacts.count[0]):
-        found = found or law[contacts.pair[i]] == FOUNDATION
+    for i in range(candidates):
+        found = found or law[h.buffers.candidates[i]] == FOUNDATION
     if not found:
         return OK
     count = contacts.count[0]
@@ -43,14 +54,48 @@ def lay_foundations(h, candidates):
         pair, end = before.pair[i], i + 1
         while end < count and before.pair[end] == pair:
             end += 1
-        room = law[pair] != FOUNDATION or _lay_cells(h, pair, vector(before.normal, i), candidates)
-        if room and (law[pair] != FOUNDATION or _is_bare(contacts, pair)):
+        room = True
+        if law[pair] == FOUNDATION:
+            room = _lay_faces(h, pair, i, end, _reach_of(h, pair, candidates))
+        else:
             for k in range(i, end):
-                room = room and _put(contacts, before, k, _place_area(h, pair, vector(before.normal, i)))
+                room = room and _put(contacts, before, k, 0.0)
         if not room:
             return TOO_MANY_CONTACTS
         i = end
+    for i in range(candidates):
+        pair = h.buffers.candidates[i]
+        if law[pair] == FOUNDATION and _is_patchy(h.geoms, pair) and not _has_contacts(before, count, pair):
+            if not _lay_faces(h, pair, 0, 0, h.buffers.reach[i]):
+                return TOO_MANY_CONTACTS
     return OK
+
+
+@kernel
+def _is_patchy(geoms, pair):
+    """Whether one of the shapes of a pair is a mesh or height field."""
+    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    return geoms.kind[a] >= SHAPE_HEIGHT_FIELD or geoms.kind[b] >= SHAPE_HEIGHT_FIELD
+
+
+@kernel
+def _has_contacts(contacts, count, pair):
+    """Whether one of the first ``count`` contacts is of a pair."""
+    for i in range(count):
+        if contacts.pair[i] == pair:
+            return True
+    return False
+
+
+@kernel
+def _pressed(memory, pair, face):
+    """How much a face of a pair's foundation was compressed behind the last step; -1 where it did not press [m]."""
+    most = -1.0
+    for j in range(memory.count[0]):
+        if memory.pair[j] == pair and memory.impulse[j, 0] > 0.0 and memory.feature[j] >= NAMED:
+            if (memory.feature[j] - NAMED) >> (2 * BITS) == face:
+                most = max(most, memory.stretch[j, COMPRESSED])
+    return most
 
 
 @kernel
@@ -66,23 +111,66 @@ def _put(contacts, source, k, area):
 
 
 @kernel
-def _is_bare(contacts, pair):
-    """Whether no point was laid for a pair: it touches between the places, where its own contacts count."""
-    last = contacts.count[0] - 1
-    return last < 0 or contacts.pair[last] != pair
+def _lay_faces(h, pair, first, end, reach):
+    """Append the points of all faces that contacts ``first`` to before ``end``, of a pair, ask for; False without room.
+
+    Where they are none, or have several normals, those that pressed in the last step ask for themselves.  A face
+    whose cells meet nothing touches between their places, where its own contacts count.
+    """
+    contacts, before = h.contacts, h.need.before
+    several = first == end or _are_several(before, first, end)
+    for face in range(6):
+        axis, sign, deep, asked = face // 2, 2.0 * (face % 2) - 1.0, 0.0, False
+        d = _outward(h, pair, axis, sign)
+        for k in range(first, end):
+            along = vector_dot(d, vector(before.normal, k))
+            if _face(h, pair, vector(before.normal, k if several else first)) == face or (several and along > LEAN):
+                asked, deep = True, max(deep, -before.gap[k] / along)
+        if several:
+            last = _pressed(h.memory, pair, face)
+            asked, deep = asked or last >= 0.0, max(deep, last)
+        if not asked:
+            continue
+        at, least = contacts.count[0], -2.0 * h.geoms.size[h.geoms.soft.host[pair], axis]
+        if several:
+            least = max(least, -DEEPER * deep - reach)
+        if not _lay_cells(h, pair, axis, sign, least, reach):
+            return False
+        if contacts.count[0] > at:
+            continue
+        for k in range(first, end):
+            own = _face(h, pair, vector(before.normal, k if several else first)) == face
+            if own and not _put(contacts, before, k, _place_area(h, pair, axis)):
+                return False
+    return True
+
+
+@kernel
+def _are_several(contacts, first, end):
+    """Whether normals of contacts ``first`` to before ``end`` differ."""
+    n = vector(contacts.normal, first)
+    for k in range(first + 1, end):
+        if vector_dot(n, vector(contacts.normal, k)) < 1.0 - SAME:
+            return True
+    return False
 
 
 @kernel
 def _face(h, pair, n):
-    """(Axis, outward sign) of the host's face that meets the other shape; n from B to A."""
-    g = h.geoms.soft.host[pair]
-    side = -1.0 if g == h.geoms.pairs[pair, 0] else 1.0
-    axis, most = 0, -1.0
-    for a in range(3):
-        along = abs(vector_dot(_axis(h, g, a), n))
+    """The host's face that meets the other shape: twice its axis, and one more on the positive side; n from B to A."""
+    face, most = 0, -np.inf
+    for i in range(6):
+        along = vector_dot(_outward(h, pair, i // 2, 2.0 * (i % 2) - 1.0), n)
         if along > most:
-            axis, most = a, along
-    return axis, (1.0 if side * vector_dot(_axis(h, g, axis), n) > 0.0 else -1.0)
+            face, most = i, along
+    return face
+
+
+@kernel
+def _outward(h, pair, axis, sign):
+    """Direction of the normal of contacts at a face of the host, from B to A."""
+    g = h.geoms.soft.host[pair]
+    return vector_sum(ZERO, -sign if g == h.geoms.pairs[pair, 0] else sign, _axis(h, g, axis))
 
 
 @kernel
@@ -93,12 +181,9 @@ def _axis(h, g, a):
 
 
 @kernel
-def _place_area(h, pair, n):
-    """Area of one place [m^2]; zero for a pair that has none."""
+def _place_area(h, pair, axis):
+    """Area of one place of a face across an axis [m^2]."""
     g = h.geoms.soft.host[pair]
-    if g < 0:
-        return 0.0
-    axis, _ = _face(h, pair, n)
     a, b = (axis + 1) % 3, (axis + 2) % 3
     cells, size = h.geoms.soft.cells[pair], h.geoms.size[g]
     return 4.0 * size[a] * size[b] / (cells[a] * cells[b] * PLACES * PLACES)
@@ -114,17 +199,16 @@ def _reach_of(h, pair, candidates):
 
 
 @kernel
-def _lay_cells(h, pair, n, candidates):
-    """Append the points of the cells of a pair; False where there is no room."""
+def _lay_cells(h, pair, axis, sign, least, reach):
+    """Append the points of the cells of a face that meets the other shape between both gaps; False without room."""
     g = h.geoms.soft.host[pair]
     guest = h.geoms.pairs[pair, 0] + h.geoms.pairs[pair, 1] - g
-    axis, sign = _face(h, pair, n)
     a, b = (axis + 1) % 3, (axis + 2) % 3
     first, second = h.geoms.soft.cells[pair, a], h.geoms.soft.cells[pair, b]
     d = vector_sum(ZERO, sign, _axis(h, g, axis))
     centre = vector_sum(vector(h.buffers.geom_p, g), h.geoms.size[g, axis], d)
     u, v = h.geoms.size[g, a] / (first * PLACES), h.geoms.size[g, b] / (second * PLACES)
-    least, reach, face = -2.0 * h.geoms.size[g, axis], _reach_of(h, pair, candidates), 2 * axis + (1 if sign > 0 else 0)
+    face = 2 * axis + (1 if sign > 0 else 0)
     for i in range(first):
         for j in range(second):
             hits, x, y, gap = 0, 0.0, 0.0, 0.0

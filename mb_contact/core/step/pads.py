@@ -36,6 +36,7 @@ from mb_contact.core.tree.spatial import (
 )
 from mb_contact.types import SHAPE_CONVEX, SHAPE_HEIGHT_FIELD
 
+SEAM = 1e-10  #: of an edge, how far beside it a point is at it
 DEPTH = 1e-3  #: how deep a point may be in what it pulls at, or its reach, if that is more [m]
 
 
@@ -148,11 +149,12 @@ def _first_triangle(geoms, g, o, d, least):
 
 @kernel
 def _covers(geoms, g, f, n, x):
-    """Whether a point of its plane lies in face f."""
+    """Whether a point of its plane lies in face f, or at its edge: rays along edges meet one of the faces beside."""
     count = geoms.first_corner[f + 1] - geoms.first_corner[f]
     for i in range(count):
         a, b = _corner(geoms, g, f, i), _corner(geoms, g, f, (i + 1) % count)
-        if vector_dot(n, vector_product(vector_sum(b, -1.0, a), vector_sum(x, -1.0, a))) < 0.0:
+        u = vector_sum(b, -1.0, a)
+        if vector_dot(n, vector_product(u, vector_sum(x, -1.0, a))) < -SEAM * vector_dot(u, u):
             return False
     return True
 
