@@ -12,6 +12,8 @@ from mb_contact.errors import InputError
 from mb_contact.ros.handling import act, handles
 from mb_contact.ros.interventions import decode, do_again, encode
 from mb_contact.ros.outputs.contacts import held_texts
+from ros.contract import STATUS, TF
+from ros.support import BACKENDS, SET_BOOL, Session
 
 m = mb.model
 
@@ -66,6 +68,54 @@ def test_a_weld_to_the_world_is_attached_by_its_topic():
     assert sim.attachments()["grip"][:3] == ("world", "box", True)
     sim.step()
     assert not sim.attachments()["grip"].attached
+
+
+CELL = """
+ground: {}
+primitives:
+- {name: box, shape: box, size: [0.1, 0.1, 0.1], base: free, mass: 1.0, pose: {position: [0.0, 0.0, 0.05]}}
+- {name: hand, shape: box, size: [0.1, 0.1, 0.1], pose: {position: [0.0, 0.0, 0.5]}}
+adhesion_pads: [{name: cup, link: ground, force: 30.0, on: false}]
+moving_surfaces: [{name: belt, link: ground, linear: [1.0, 0.0, 0.0], speed: 0.0}]
+loop_closures: [{kind: weld, link_a: box, link_b: hand, name: grip, attached: false}]
+tendons: [{name: cord, path: [{link: hand}, {link: box}], stiffness: 0.01}]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_messages_of_another_process_act_and_the_node_tells_of_it(tmp_path, backend):
+    (tmp_path / "cell.yaml").write_text(CELL)
+    with Session.of(backend) as ros:
+        ros.node(tmp_path / "cell.yaml", backend=backend)
+        peer = ros.peer()
+        certificates, poses = peer.listen("certificate", STATUS), peer.listen("tf", TF)
+
+        def says(key, start):
+            values = {pair.key: pair.value for pair in certificates[-1].values} if certificates else {}
+            return values.get(key, "").startswith(start)
+
+        def place():
+            found = [t.transform.translation for m in poses[-5:] for t in m.transforms if t.child_frame_id == "box"]
+            return found[-1] if found else SimpleNamespace(x=0.0, z=0.0)
+
+        def send(topic, kind, condition, **fields):
+            message = peer.node.message_type(f"std_msgs/msg/{kind}")()
+            for name, value in fields.items():
+                setattr(message, name, value)
+            peer.send_until(peer.publisher(topic, f"std_msgs/msg/{kind}"), message, condition)
+
+        send("adhesion/cup/on", "Bool", lambda: says("hold/cup", "box force=30 "), data=True)
+        send("adhesion/cup/on", "Bool", lambda: says("hold/cup", "nothing "), data=False)
+        assert peer.call("adhesion/cup/switch", SET_BOOL, data=True).success
+        peer.until(lambda: says("hold/cup", "box "))
+        assert peer.call("adhesion/cup/switch", SET_BOOL, data=False).success
+        send("tendons/cord/tension", "Float64", lambda: place().z > 0.06, data=15.0)
+        send("attachments/grip/attach", "Empty", lambda: says("attachment/grip", "hand box on "))
+        send("attachments/grip/detach", "Empty", lambda: says("attachment/grip", "hand box off "))
+        send("attach", "String", lambda: says("attachment/grip", "hand box on "), data="box hand")
+        send("detach", "String", lambda: says("attachment/grip", "hand box off "), data="box")
+        send("tendons/cord/tension", "Float64", lambda: place().z < 0.051, data=0.0)
+        send("surfaces/belt/speed", "Float64", lambda: place().x > 0.01, data=0.2)
 
 
 def test_a_message_that_names_no_two_links_is_refused(sim):
