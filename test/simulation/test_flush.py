@@ -3,7 +3,8 @@
 
 """Bodies whose sides are flush with those of what they stand on, and sheets on all that has triangles.
 
-Covers core/collision/height_ridges.py, core/collision/mesh_pairs.py, core/collision/manifold_clip.py.
+Covers core/collision/height_ridges.py, core/collision/mesh_pairs.py, core/collision/manifold_clip.py,
+core/step/sheet_sides.py.
 """
 
 import numpy as np
@@ -117,3 +118,35 @@ def test_a_sheet_that_lies_on_a_sheet_is_lifted_as_if_it_were_alone(tmp_path):
     for k in range(1, 20):
         sim.step()
         assert sim.v[5] == pytest.approx(k * 1e-3 * (20.0 - 9.81), rel=1e-9)
+
+
+def test_the_event_scheme_has_room_for_all_points_of_a_mesh(tmp_path):
+    """A box in the corner of a trough has more than four contacts with it."""
+    walls = [((0.4, 0.4, 0.02), (0, 0, -0.01)), ((0.02, 0.4, 0.2), (0.19, 0, 0.1)), ((0.4, 0.02, 0.2), (0, 0.19, 0.1))]
+    trimesh.util.concatenate([
+        trimesh.creation.box(size, trimesh.transformations.translation_matrix(middle)) for size, middle in walls
+    ]).export(tmp_path / "trough.stl")  # fmt: skip
+    trough = Primitive("trough", "mesh", mesh=str(tmp_path / "trough.stl"), collision_meshes="mesh")
+    box = Primitive("box", "box", (0.1,) * 3, pose=Pose((0.12, 0.12, 0.06)), base="free", mass=1.0)
+    sim = mb.Simulator(mb.Scene(primitives=(trough, box), gravity=(6.0, 6.0, -9.81), collision_scheme="event"))
+    most = max(len(sim.step().contacts) for _ in range(150))
+    assert most > 4 and sim.link_pose("box")[0] == pytest.approx([0.13, 0.13, 0.05], abs=1e-4)
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.3])
+def test_a_sheet_slides_over_the_border_of_another(tmp_path, speed):
+    corners = np.array([[-3, -3, 0], [3, -3, 0], [3, 3, 0], [-3, 3, 0]]) / 100.0
+    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")
+    trimesh.Trimesh(2 * corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "floor.stl")
+    floor, sheet = (
+        Primitive(name, "mesh", mesh=str(tmp_path / f"{name}.stl"), collision_meshes="mesh", **more)
+        for name, more in (("floor", {}), ("sheet", {
+            "base": "free", "mass": 0.1, "pose": Pose((0.0, 0.004, 0.0), (0, 0, 0.3)),
+            "velocity": mb.model.Velocity(linear=(speed, 0.0, 0.0)),
+        }))
+    )  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(floor, sheet)))
+    for _ in range(150):
+        sim.step()
+        if sim.link_pose("sheet")[0][0] < 0.055:  # its middle is over the floor
+            assert abs(sim.link_pose("sheet")[0][2]) < LEAST

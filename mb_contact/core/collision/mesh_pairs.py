@@ -35,7 +35,7 @@ from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.spatial import ZERO, opposite, unit_of, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
-PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y = range(3)  #: kinds of features, in identities
+PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features, in identities
 CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
 PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
@@ -278,7 +278,8 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
         # a border of a sheet may be on either side of another edge: deep on one is beyond it on the other
         if away < -SHALLOW * geoms.unit[0] and _is_normal_of_both(geoms, geom_R, x, y, ridge, other, opposite(normal)):
             continue
-        count = _add(work, count, p, away, normal, TWO_RIDGES, other, ridge, at_border, touch)
+        what = TWO_RIDGES if sign > 0.0 else RIDGES_BACK
+        count = _add(work, count, p, away, normal, what, other, ridge, at_border, touch)
     return count
 
 

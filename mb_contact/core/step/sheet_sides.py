@@ -4,14 +4,16 @@
 """On which side of each other two sheets are that touch.
 
 A sheet has no thickness and no inside: where two of them touch, both sides of each do, with opposite normals, and the
-rows of both would hold the sheets together.  The side is that of the last step's contact.  Without one it is that from
-which the sheets approach each other.
+rows of both would hold the sheets together.  The side is that of the last step's contact, else that which its other
+contacts have.  Without any it is that from which the sheets approach each other.
 """
 
 from mb_contact.core.collision.mesh_tree import SHEET, TOUCHES
 from mb_contact.core.constraints.contact import copy_contact, find_contact
+from mb_contact.core.handle import DT
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
+from mb_contact.types import WORLD
 
 AGAINST = -0.5  #: cosine of two normals up to which they are those of opposite sides
 NEAR = 4.0  #: times TOUCHES, between the points of both sides
@@ -21,7 +23,7 @@ NEAR = 4.0  #: times TOUCHES, between the points of both sides
 def keep_one_side(h):
     """Take the contacts of sheets out of the step's that are of the other side.
 
-    Reads: buffers, contacts, geoms, memory.  Writes: contacts.
+    Reads: buffers, contacts, geoms, gravity, memory, settings.  Writes: contacts.
     """
     for i in range(h.contacts.count[0]):
         if _is_of_sheets(h.geoms, h.contacts.pair[i]):
@@ -33,7 +35,7 @@ def keep_one_side(h):
 def _is_of_sheets(geoms, pair):
     """Whether both shapes of a pair are sheets."""
     sided = geoms.mesh.sided
-    return sided[geoms.pairs[pair, 0]] == SHEET and sided[geoms.pairs[pair, 1]] == SHEET
+    return sided.shape[0] > 0 and sided[geoms.pairs[pair, 0]] == SHEET and sided[geoms.pairs[pair, 1]] == SHEET
 
 
 @on_demand(NOTHING)
@@ -50,10 +52,9 @@ def _leave_other_sides(h):
 @kernel
 def _has_better(h, i, near):
     """Whether another contact at the place of contact i, of the opposite side, is the one that is true."""
-    contacts, memory, travel = h.contacts, h.memory, h.buffers.travel
+    contacts, memory = h.contacts, h.memory
     pair, n = contacts.pair[i], vector(contacts.normal, i)
-    x, y = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
-    parts = vector_dot(n, vector_sum(vector(travel, x), -1.0, vector(travel, y)))
+    parts = vector_dot(n, _way(h, pair))
     known = find_contact(memory, pair, contacts.feature[i], i) >= 0
     for j in range(contacts.count[0]):
         d = vector_sum(vector(contacts.point, j), -1.0, vector(contacts.point, i))
@@ -62,6 +63,30 @@ def _has_better(h, i, near):
             and vector_dot(d, d) <= near * near
         ):  # fmt: skip
             is_known = find_contact(memory, pair, contacts.feature[j], j) >= 0
-            if (is_known and not known) or (is_known == known and (parts > 0.0 or (parts == 0.0 and i > j))):
+            if is_known != known:
+                return is_known
+            agrees = _agreement(h, pair, n) - _agreement(h, pair, vector(contacts.normal, j))
+            if agrees < 0.0 or (agrees == 0.0 and (parts > 0.0 or (parts == 0.0 and i > j))):
                 return True
     return False
+
+
+@kernel
+def _way(h, pair):
+    """Way of shape A of a pair against B in the step, with what gravity adds where one of them is welded [m]."""
+    x, y, travel, dt = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1], h.buffers.travel, h.settings[DT]
+    fall = 0.0
+    if h.geoms.body[x] == WORLD or h.geoms.body[y] == WORLD:
+        fall = dt * dt if h.geoms.body[y] == WORLD else -dt * dt
+    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    return vector_sum(way, fall, (h.gravity[0], h.gravity[1], h.gravity[2]))
+
+
+@kernel
+def _agreement(h, pair, n):
+    """Largest cosine of a normal and those of the pair's contacts that the last step had; -2 without any."""
+    contacts, most = h.contacts, -2.0
+    for k in range(contacts.count[0]):
+        if contacts.pair[k] == pair and find_contact(h.memory, pair, contacts.feature[k], k) >= 0:
+            most = max(most, vector_dot(n, vector(contacts.normal, k)))
+    return most

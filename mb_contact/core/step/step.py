@@ -72,7 +72,7 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_OVER_BUDGET
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses.
 
-    Reads: buffers, contacts, geoms, memory, need.  Writes: bil, buffers, contacts, need, work.
+    Reads: buffers, contacts, geoms, gravity, memory, need, settings.  Writes: bil, buffers, contacts, need, work.
     """
     b = h.buffers
     status = build_contacts(

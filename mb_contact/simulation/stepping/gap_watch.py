@@ -7,6 +7,7 @@ import numpy as np
 
 from mb_contact.core.impact import events as _events
 from mb_contact.core.integrate import kept_contacts as _kept
+from mb_contact.core.step.need import MOST_OF_MESHES
 from mb_contact.simulation.other_poses import OtherPoses
 
 
@@ -21,15 +22,18 @@ class GapWatch:
     def __init__(self, context):
         pairs = max(len(context.world.geoms.pairs), 1)
         self._context = context
-        self._end = OtherPoses(context, 4 * pairs)
+        meshes = MOST_OF_MESHES if context.world.geoms.mesh.sided.any() else 0
+        self._end = OtherPoses(context, 4 * pairs + meshes)
         self.buffers = self._end.buffers
         self._gaps = np.zeros(pairs)
-        self._kept = np.zeros((4 * pairs, 2), np.int64)
+        self._kept = np.zeros((0, 2), np.int64)
         self.n_kept = 0  #: contacts that are in the problem of the substep
 
     def begin(self, kinds, count):
         """Leave those contacts in the problem that are to be kept, and watch the first ``count`` candidates."""
-        b, found = self.buffers, self._context.buffers
+        b, found, contacts = self.buffers, self._context.buffers, len(self._context.contacts.pair)
+        if len(self._kept) < contacts:
+            self._kept = np.zeros((contacts, 2), np.int64)
         self.n_kept = _events.keep_contacts(self._context.handle, kinds, self._kept)
         b.candidates[:count], b.reach[:count] = found.candidates[:count], found.reach[:count]
 
