@@ -150,3 +150,16 @@ def test_a_sheet_slides_over_the_border_of_another(tmp_path, speed):
         sim.step()
         if sim.link_pose("sheet")[0][0] < 0.055:  # its middle is over the floor
             assert abs(sim.link_pose("sheet")[0][2]) < LEAST
+
+
+def test_a_box_passes_a_seam_that_its_edge_reaches_with_a_step(tmp_path):
+    """Edges of the next tile end at its lower edge: they are beside it."""
+    trimesh.creation.box((0.3, 0.1, 0.1)).export(tmp_path / "tile.stl")
+    tiles = [Primitive(f"tile_{i}", "mesh", mesh=str(tmp_path / "tile.stl"), collision_meshes="mesh", material="ice",
+                       pose=Pose((0.3 * i, 0.0, -0.05))) for i in range(3)]  # fmt: skip
+    box = Primitive("box", "box", (0.1, 0.3, 0.1), pose=Pose((0.04, 0.0, 0.05)), base="free", mass=1.0, material="ice",
+                    velocity=mb.model.Velocity(linear=(1.0, 0.0, 0.0)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(*tiles, box), materials={"ice": mb.model.Material(0.0)}))
+    sim.step(steps=300)
+    assert sim.v == pytest.approx([0, 0, 0, 1.0, 0, 0], abs=1e-8)
+    assert sim.link_pose("box")[0] == pytest.approx([0.34, 0.0, 0.05], abs=1e-8)

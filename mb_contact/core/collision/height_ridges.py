@@ -268,7 +268,7 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
             goes_on = length_of(away) > 0.5 * BEYOND * tol
             put_vector(polygon[0], k, vector(polygon[1], k))
         is_beside = short and region[1] == 0.0  # a rim may touch the ridge
-        if gap > far or goes_on or (gap < -tol and is_beside):
+        if gap > far or goes_on or is_beside:
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
