@@ -8,6 +8,7 @@ Covers core/gradients/*.py, gradients/cores.py, gradients/kinks.py, gradients/mo
 
 import numpy as np
 import pytest
+import trimesh
 
 import mb_contact as mb
 from mb_contact.errors import InputError
@@ -278,7 +279,6 @@ def test_efforts_at_their_limit_have_no_derivative_beyond_it(effort, limit, slop
 
 @pytest.mark.parametrize("kind", ["mesh", "convex_hull"])
 def test_contacts_of_a_later_moment_are_told_as_such(tmp_path, kind):
-    trimesh = pytest.importorskip("trimesh")
     trimesh.creation.icosphere(2, 0.1).export(tmp_path / "ball.stl")
     Primitive, Pose = mb.model.Primitive, mb.model.Pose
     rock = Primitive("rock", "mesh", mesh=str(tmp_path / "ball.stl"), collision_meshes=kind, pose=Pose((0, 0, 0.3)))

@@ -9,11 +9,10 @@ core/step/sheet_sides.py.
 
 import numpy as np
 import pytest
+import trimesh
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
-
-trimesh = pytest.importorskip("trimesh")
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 LEAST, SIZES = 2e-7, (0.05, 0.1, 0.2)  #: files of triangles have single precision

@@ -129,3 +129,24 @@ def test_projected_loops_are_stepped_one_by_one():
     sims[0].step(steps=20)
     one_by_one(sims[1], 20)
     np.testing.assert_array_equal(state(sims[0]), state(sims[1]))
+
+
+@pytest.mark.parametrize("length", [-1e-3, 0.0, np.nan, np.inf, "a", True])
+def test_a_length_of_steps_is_above_zero(length):
+    sim = mb.Simulator(scene())
+    with pytest.raises(InputError, match="time_step must be"):
+        sim.time_step = length
+    assert sim.time_step == sim.scene.time_step
+
+
+def test_another_length_of_steps_leaves_the_time_that_has_gone_by():
+    sim = mb.Simulator(scene())
+    dt = sim.time_step
+    sim.step(steps=100)
+    sim.time_step = 5.0 * dt
+    assert sim.time == 100 * dt
+    sim.step()
+    assert sim.time == pytest.approx(105 * dt, rel=1e-14)
+    other = mb.Simulator(scene())
+    other.restore(sim.save())
+    assert other.time == sim.time
