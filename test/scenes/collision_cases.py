@@ -14,6 +14,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.handle import make_geoms_handle
+from mb_contact.core.jit import kernel
 from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.model.shapes.height_fields import HeightField, height_field
 from mb_contact.model.shapes.hulls import convex_hull
@@ -145,9 +146,15 @@ class Manifold(NamedTuple):
     gap: np.ndarray
 
 
-def manifold(a, b, margin=MARGIN, engine="coal"):
-    """Contacts of two shapes, a first."""
+@kernel
+def _look_on_way(work, on_way):
+    work.mesh.query[1] = on_way
+
+
+def manifold(a, b, margin=MARGIN, engine="coal", on_way=False):
+    """Contacts of two shapes, a first; ``on_way``: as they are looked at on the way of a step."""
     world = World([a, b], margin=margin, engine=engine)
+    _look_on_way(world.buffers.work, int(on_way))
     result = world.contacts_of()
     assert world.status == 0
     return result

@@ -7,6 +7,8 @@ Covers core/collision/height_ridges.py, core/collision/mesh_pairs.py, core/colli
 core/step/sheet_sides.py.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import trimesh
@@ -24,12 +26,16 @@ def stand(kind, size, pose, folder):
         grid = ((float(size[2]),) * 4,) * 5
         heights = mb.model.scene.Heights(grid=grid)
         return Primitive("stand", "height_field", tuple(size[:2]), heights=heights, pose=pose)
+    if kind == "box":
+        x, y, z = (pose.position[i] + (size[2] / 2 if i == 2 else 0.0) for i in range(3))
+        return Primitive("stand", "box", tuple(size), pose=replace(pose, position=(x, y, z)))
     body = trimesh.creation.box(size)
     if kind == "fine_mesh":
         body = body.subdivide().subdivide()
     body.apply_translation((0, 0, size[2] / 2))
     body.export(folder / "stand.stl")
-    return Primitive("stand", "mesh", mesh=str(folder / "stand.stl"), collision_meshes="mesh", pose=pose)
+    return Primitive("stand", "mesh", mesh=str(folder / "stand.stl"), pose=pose,
+                     collision_meshes="convex_hull" if kind == "convex_hull" else "mesh")  # fmt: skip
 
 
 def body(kind, size, pose, folder):
@@ -38,9 +44,10 @@ def body(kind, size, pose, folder):
         return Primitive("body", "box", tuple(size), pose=pose, base="free", mass=1.0)
     if kind == "cylinder":
         return Primitive("body", "cylinder", (min(size[:2]) / 2, size[2]), pose=pose, base="free", mass=1.0)
-    trimesh.creation.box(size).export(folder / "body.stl")
-    return Primitive("body", "mesh", mesh=str(folder / "body.stl"), collision_meshes=kind, pose=pose, base="free",
-                     mass=1.0)  # fmt: skip
+    shape = trimesh.creation.box(size)
+    (shape.subdivide().subdivide() if kind == "fine_mesh" else shape).export(folder / "body.stl")
+    return Primitive("body", "mesh", mesh=str(folder / "body.stl"), pose=pose, base="free", mass=1.0,
+                     collision_meshes="convex_hull" if kind == "convex_hull" else "mesh")  # fmt: skip
 
 
 def offset(rng, room, width):
@@ -151,14 +158,28 @@ def test_a_sheet_slides_over_the_border_of_another(tmp_path, speed):
             assert abs(sim.link_pose("sheet")[0][2]) < LEAST
 
 
-def test_a_box_passes_a_seam_that_its_edge_reaches_with_a_step(tmp_path):
-    """Edges of the next tile end at its lower edge: they are beside it."""
-    trimesh.creation.box((0.3, 0.1, 0.1)).export(tmp_path / "tile.stl")
-    tiles = [Primitive(f"tile_{i}", "mesh", mesh=str(tmp_path / "tile.stl"), collision_meshes="mesh", material="ice",
-                       pose=Pose((0.3 * i, 0.0, -0.05))) for i in range(3)]  # fmt: skip
-    box = Primitive("box", "box", (0.1, 0.3, 0.1), pose=Pose((0.04, 0.0, 0.05)), base="free", mass=1.0, material="ice",
-                    velocity=mb.model.Velocity(linear=(1.0, 0.0, 0.0)))  # fmt: skip
-    sim = mb.Simulator(mb.Scene(primitives=(*tiles, box), materials={"ice": mb.model.Material(0.0)}))
-    sim.step(steps=300)
-    assert sim.v == pytest.approx([0, 0, 0, 1.0, 0, 0], abs=1e-8)
-    assert sim.link_pose("box")[0] == pytest.approx([0.34, 0.0, 0.05], abs=1e-8)
+def on_tiles(kind, below, width, x, folder, **changes):
+    """A body without friction on three tiles of ice whose upper sides are flush."""
+    ice = {"ice": mb.model.Material(0.0)}
+    tiles = [stand(below, (0.2, 0.1, 0.05), Pose((0.2 * i, 0.0, -0.05)), folder) for i in range(3)]
+    tiles = [replace(tile, name=f"tile_{i}", material="ice") for i, tile in enumerate(tiles)]
+    moves = replace(body(kind, (0.1, width, 0.1), Pose((x, 0.0, 0.05)), folder), material="ice")
+    return mb.Simulator(mb.Scene(primitives=(*tiles, moves), materials=ice, **changes))
+
+
+@pytest.mark.parametrize("kind", ["box", "convex_hull", "cylinder", "mesh", "fine_mesh"])
+@pytest.mark.parametrize("below", ["mesh", "fine_mesh", "height_field", "convex_hull", "box"])
+def test_a_body_passes_a_seam_that_its_edge_reaches_exactly(tmp_path, kind, below):
+    """Its edge and that of the next tile touch along many normals; none of them may stop it, moving or at rest."""
+    for width in (0.05, 0.1, 0.3):
+        for x in (0.04, 0.03, 0.0405):  # the edge is at the seam behind a whole number of steps, or half of one
+            sim = on_tiles(kind, below, width, x, tmp_path)
+            sim.set_object("body", velocity=(0, 0, 0, 1.0, 0, 0))
+            sim.step(steps=150)
+            assert sim.v == pytest.approx([0, 0, 0, 1.0, 0, 0], abs=1e-7), (width, x)
+            assert sim.link_pose("body")[0] == pytest.approx([x + 0.15, 0.0, 0.05], abs=1e-8)
+        sim = on_tiles(kind, below, width, 0.05, tmp_path)
+        sim.step(steps=5)
+        sim.set_gravity((5.0, 0.0, -9.81))
+        sim.step(steps=100)
+        assert sim.v == pytest.approx([0, 0, 0, 0.5, 0, 0], abs=1e-7), width

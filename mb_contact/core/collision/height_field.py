@@ -17,7 +17,8 @@ from mb_contact.core.collision.height_grid import (
     reduce_field_points,
     triangle_plane,
 )
-from mb_contact.core.collision.height_ridges import cell_edges, cell_peaks
+from mb_contact.core.collision.height_peaks import cell_peaks
+from mb_contact.core.collision.height_ridges import cell_edges
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.shapes import into_body, reach
@@ -29,16 +30,14 @@ OF_TRIANGLE, SUNK = 0, 3  #: kinds of features of the field, in identities
 
 
 @on_demand(INTEGER)
-def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
+def field_manifold(geoms, geom_R, geom_p, x, y, far, tol, work):
     """Points of a convex shape X and a height field Y, in ``work.field``: at most four of each group of alike normals.
 
     Parameters
     ----------
-    travel : (g, 7)
-        Way of each geometry in the step [m]; the field stands still.
     x, y : int
     far : float
-        Largest gap of a point [m].
+        Largest gap of a point on a plane; those of ridges and peaks have one of ``tol`` at most [m].
     tol : float
         Play of inside tests [m].
 
@@ -51,6 +50,7 @@ def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
         return 0
     count = 0
     seen = 0
+    touch = tol if work.mesh.query[1] == 0 and work.mesh.query[2] == 0 else far  # soft pairs: for the whole step
     i0, i1, j0, j1, low = box_in_field(geoms, geom_R, geom_p, x, y, far)
     nx = geoms.grid[y, 0]
     first = geoms.first_face[y]
@@ -72,15 +72,15 @@ def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
                     seen += 1
                 else:  # the oldest goes; a plane that is looked at twice gives the same points
                     work.field.seen[patch % seen] = patch
-                count = patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, count)
+                count = patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count)
     for j in range(j0, j1 + 1):
         for i in range(i0, i1 + 1):
             cell = 2 * (j * (nx - 1) + i)
             if is_below(geoms, y, cell, low) and is_below(geoms, y, cell + 1, low):
                 continue
             count = with_room(work, count, tol)
-            count = cell_edges(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count)
-            count = cell_peaks(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count)
+            count = cell_edges(geoms, geom_R, geom_p, x, y, i, j, touch, tol, work, count)
+            count = cell_peaks(geoms, geom_R, geom_p, x, y, i, j, touch, tol, work, count)
     if count == 0:
         count = sunk_point(geoms, geom_R, geom_p, x, y, tol, work)
     return reduce_field_points(work, count, tol)
@@ -103,7 +103,7 @@ def is_below(geoms, y, triangle, low):
 
 
 @kernel
-def patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, count):
+def patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count):
     """Points of X and the plane of a patch that lie over the patch, now or where their way meets the plane."""
     n, a = triangle_plane(geoms, geom_R, geom_p, y, patch)
     height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
@@ -113,7 +113,7 @@ def patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, cou
     set_frame(geom_R, y, n, a, work.frame)
     points, ids = work.points, work.ids
     found = face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)
-    way = vector(travel, x)
+    way = vector(work.travel, 0)
     approach = -vector_dot(n, way)
     rests = False  # X faces the plane: a point that is about as low as X gets is over the patch
     for k in range(found):

@@ -1,12 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ridges and peaks of a height field against a convex shape.
+"""Ridges of a height field or a mesh against a convex shape.
 
 Seen along a ridge, the shape is a convex region of a plane and the ridge a point.  The normal is the one, of those
 between the normals of the ridge's sides, along which both are farthest apart.  It is found by chords: the lowest
-points of the shape for two directions on either side of it span a line, whose normal is the next direction.  A peak is
-a grid point that no neighbour rises above along the normal.
+points of the shape for two directions on either side of it span a line, whose normal is the next direction.
 """
 
 import math
@@ -48,6 +47,7 @@ FLUSH = 0.999  #: cosine of the angle between a face and the normal from which o
 CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
 ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
+MANY = 0.1  #: angle between normals along which a shape and a ridge touch alike, from which none is chosen [rad]
 BEYOND = 4.0  #: times the tolerance, up to which it is looked beyond the end of a ridge whether the face goes on too
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
@@ -157,6 +157,8 @@ def points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far,
         return count
     leans = theta < 0.0 or theta > angle
     theta = min(angle, max(0.0, theta))
+    if work.mesh.query[1] == 0 and has_many(geoms, geom_R, geom_p, x, a, n, t, angle, theta, tol):
+        return count
     n = vector_sum(vector_sum(ZERO, math.cos(theta), n), math.sin(theta), t)
     if vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a)) < 0.0:
         return count
@@ -220,6 +222,22 @@ def ridge_angle(geoms, geom_R, geom_p, x, a, n, t, angles, tol):
         else:
             break
     return True, math.atan2(s, c)
+
+
+@kernel
+def has_many(geoms, geom_R, geom_p, x, a, n, t, angle, theta, tol):
+    """Whether a corner or edge of X is at the ridge through a, so that X and the ridge touch along many normals.
+
+    None of them says where X may go; what it comes to is found where the step ends (``core/step/feature_meeting.py``).
+    ``theta`` is one of the angles from n to t, and ``angle`` the largest.
+    """
+    middle = min(max(theta, MANY), angle - MANY)
+    for k in range(2):
+        probe = middle + (k - 0.5) * MANY
+        p, q = _lowest(geoms, geom_R, geom_p, x, a, n, t, math.cos(probe), math.sin(probe))
+        if p * p + q * q > tol * tol:
+            return False
+    return angle >= 2.0 * MANY
 
 
 @kernel
@@ -311,89 +329,3 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
         p = vector_sum(vector_sum(a, s, u), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, 2 * code + k, tol)
     return count
-
-
-# --- peaks --------------------------------------------------------------------------------------
-
-
-@kernel
-def cell_peaks(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
-    """Points of X and the first grid point of cell (i, j), and those of the far border."""
-    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
-    right, top = i == nx - 2, j == ny - 2
-    count = peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count)
-    if right:
-        count = peak_point(geoms, geom_R, geom_p, x, y, i + 1, j, far, tol, work, count)
-    if top:
-        count = peak_point(geoms, geom_R, geom_p, x, y, i, j + 1, far, tol, work, count)
-    if right and top:
-        count = peak_point(geoms, geom_R, geom_p, x, y, i + 1, j + 1, far, tol, work, count)
-    return count
-
-
-@kernel
-def peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
-    """The point of X and grid point (i, j), if that is a peak along their normal."""
-    if not is_bent(geoms, y, i, j):
-        return count
-    v = j * geoms.grid[y, 0] + i
-    p = grid_point(geoms, geom_R, geom_p, y, v)
-    gap, n = gap_above(geoms, geom_R, geom_p, x, p, far)
-    if gap > far or not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
-        return count
-    return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, v, 0, tol)
-
-
-@kernel
-def gap_above(geoms, geom_R, geom_p, x, p, far):
-    """Gap [m] between X and the point p of a peak, and its normal towards X.
-
-    Infinite where the gap is surely larger than ``far``, or the normal does not lead to the middle of X.
-    """
-    c, distance = unit_of(vector_sum(vector(geom_p, x), -1.0, p))
-    if distance > 0.0 and distance - reach(geoms, geom_R, x, opposite(c)) > far:
-        return math.inf, ZERO
-    gap, n = point_gap(geoms, geom_R, geom_p, x, p)
-    n = opposite(n)
-    return (gap if vector_dot(n, c) > 0.0 else math.inf), n
-
-
-@kernel
-def is_bent(geoms, y, i, j):
-    """Whether the triangles about a grid point lie in more than one plane, or it is on the border."""
-    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
-    if i == 0 or j == 0 or i == nx - 1 or j == ny - 1:
-        return True
-    first = geoms.first_face[y]
-    here = first + 2 * (j * (nx - 1) + i)
-    left, below = here - 2, here - 2 * (nx - 1)
-    corner = below - 2
-    patch = geoms.patch
-    one = patch[here]
-    return not (
-        patch[here + 1] == one and patch[left] == one and patch[below + 1] == one and patch[corner] == one
-        and patch[corner + 1] == one
-    )  # fmt: skip
-
-
-@kernel
-def is_peak(geoms, geom_R, geom_p, y, i, j, n, slack):
-    """Whether no neighbour of a grid point rises above it along n, nor two opposite ones are level with it: a ridge."""
-    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
-    p = grid_point(geoms, geom_R, geom_p, y, j * nx + i)
-    for k in range(3):
-        level = 0
-        for way in range(2):
-            di = (0 if k == 1 else 1) * (1 - 2 * way)
-            dj = (0 if k == 0 else 1) * (1 - 2 * way)
-            if i + di < 0 or j + dj < 0 or i + di >= nx or j + dj >= ny:
-                continue
-            d = vector_sum(grid_point(geoms, geom_R, geom_p, y, (j + dj) * nx + i + di), -1.0, p)
-            rise = vector_dot(n, d) / length_of(d)
-            if rise > slack:
-                return False
-            if rise >= -slack:
-                level += 1
-        if level == 2:
-            return False
-    return vector_dot(n, body_axis(geom_R, y, 2)) >= -ROUND_SLACK

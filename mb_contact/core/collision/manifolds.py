@@ -9,6 +9,7 @@ called A, so either order gives the same points and mirrored normals.
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.height_field import field_manifold
 from mb_contact.core.collision.manifold_clip import set_region
@@ -69,12 +70,14 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
         for c in range(3):  # at a moment of the way (``feature_meeting.py``) the points of that moment count
             work.turn[c] = travel[x, 4 + c] - travel[y, 4 + c] if work.mesh.query[1] == 0 else 0.0
         if kind[y] >= SHAPE_HEIGHT_FIELD:
+            copy(7, travel[x], work.travel[0])
+            copy(7, travel[y], work.travel[1])
+            soft = geoms.soft.law
+            work.mesh.query[2] = 1 if soft.shape[0] > 0 and soft[row] != RIGID else 0
             if kind[y] == SHAPE_MESH:
-                soft = geoms.soft.law
-                work.mesh.query[2] = 1 if soft.shape[0] > 0 and soft[row] != RIGID else 0
-                found = mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], work)
+                found = mesh_manifold(geoms, geom_R, geom_p, x, y, reach[i], work)
             else:
-                found = field_manifold(geoms, geom_R, geom_p, travel, x, y, reach[i], tol, work)
+                found = field_manifold(geoms, geom_R, geom_p, x, y, reach[i], tol, work)
             for j in range(found):
                 n = vector(work.field.normals, j)
                 status = max(status, append(contacts, row, work.field.points, work.field.ids[j], j, sign, n))

@@ -8,10 +8,12 @@ Each pair of features counts only where its direction lies in the cones of norma
 
 from mb_contact.core.collision.height_grid import add_field_point
 from mb_contact.core.collision.mesh_points import (
+    LEVEL,
     choose_direction,
     drop_false,
     reach_of_pair,
     reduce_mesh_points,
+    way_of_pair,
 )
 from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
 from mb_contact.core.collision.mesh_tree import (
@@ -21,6 +23,7 @@ from mb_contact.core.collision.mesh_tree import (
     corner_of,
     deepest_of,
     edge_heights,
+    is_at_corner,
     is_normal_of_peak,
     is_normal_of_ridge,
     mesh_point,
@@ -37,18 +40,15 @@ from mb_contact.types import SHAPE_PLANE
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features, in identities
 CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
-LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
 PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
 
 
 @on_demand(INTEGER)
-def mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach, work):
+def mesh_manifold(geoms, geom_R, geom_p, x, y, reach, work):
     """Points of a shape X and a mesh Y, in ``work.field``: at most four of each plane.
 
     Parameters
     ----------
-    travel : (g, 7)
-        Way of each geometry in the step [m].
     x, y : int
         X is any shape, Y a mesh.
     reach : float
@@ -59,16 +59,16 @@ def mesh_manifold(geoms, geom_R, geom_p, travel, x, y, reach, work):
     int
         Number of points.
     """
-    far = reach_of_pair(geoms, travel, x, y, reach)
+    far = reach_of_pair(work, geoms.unit[0], reach)
     if geoms.kind[x] == SHAPE_PLANE:
         return plane_and_mesh(geoms, geom_R, geom_p, x, y, far, work)
     if geoms.kind[x] < SHAPE_PLANE:
-        return shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work)
-    return two_meshes(geoms, geom_R, geom_p, travel, x, y, work)
+        return shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work)
+    return two_meshes(geoms, geom_R, geom_p, x, y, work)
 
 
 @kernel
-def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
+def two_meshes(geoms, geom_R, geom_p, x, y, work):
     """Points of two meshes that touch, in ``work.field``; returns their number."""
     far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
     put_relative(geom_R, geom_p, x, y, work)
@@ -88,9 +88,9 @@ def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
                     tx, ty = mesh.order[-1 - mesh.child[a, 0] + i], mesh.order[-1 - mesh.child[b, 0] + j]
                     if are_apart(geoms, x, y, tx, ty, far, inside, work):
                         continue
-                    count = two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count)
+                    count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, inside, work, count)
             if 2 * count > work.field.points.shape[0]:
-                count = choose_direction(geoms, x, y, travel, work, count)
+                count = choose_direction(work, geoms.unit[0], count)
                 count = reduce_mesh_points(work, count, far)
         elif leaf_b or (not leaf_a and _is_larger(geoms, a, b)):
             stack[top], stack[top + 1] = mesh.child[a, 0], b
@@ -101,7 +101,7 @@ def two_meshes(geoms, geom_R, geom_p, travel, x, y, work):
             stack[top + 2], stack[top + 3] = a, mesh.child[b, 1]
             top += 4
     count = drop_false(geoms, geom_R, geom_p, x, y, -1, work, count)
-    count = choose_direction(geoms, x, y, travel, work, count)
+    count = choose_direction(work, geoms.unit[0], count)
     return reduce_mesh_points(work, count, far)
 
 
@@ -156,13 +156,13 @@ def _is_larger(geoms, a, b):
 
 
 @kernel
-def two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, count):
+def two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, inside, work, count):
     """Points of the features that two triangles own, those of a vertex and the other's plane among them."""
     mesh = geoms.mesh
     for peak in range(mesh.first_peak[tx], mesh.first_peak[tx + 1]):
-        count = peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, ty, inside, False, work, count)
+        count = peak_and_plane(geoms, geom_R, geom_p, x, y, peak, ty, inside, False, work, count)
     for peak in range(mesh.first_peak[ty], mesh.first_peak[ty + 1]):
-        count = peak_and_plane(geoms, geom_R, geom_p, travel, y, x, peak, tx, inside, True, work, count)
+        count = peak_and_plane(geoms, geom_R, geom_p, y, x, peak, tx, inside, True, work, count)
     for ridge in range(mesh.first_ridge[tx], mesh.first_ridge[tx + 1]):
         for other in range(mesh.first_ridge[ty], mesh.first_ridge[ty + 1]):
             count = two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count)
@@ -170,7 +170,7 @@ def two_triangles(geoms, geom_R, geom_p, travel, x, y, tx, ty, inside, work, cou
 
 
 @kernel
-def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, swapped, work, count):
+def peak_and_plane(geoms, geom_R, geom_p, x, y, peak, triangle, inside, swapped, work, count):
     """The point of a peak of x on a triangle of y; ``swapped`` where the pair's order is (y, x)."""
     n, a = plane_of(geoms, geom_R, geom_p, y, triangle)
     p = mesh_point(geoms, geom_R, geom_p, x, geoms.mesh.peak[peak])
@@ -185,9 +185,13 @@ def peak_and_plane(geoms, geom_R, geom_p, travel, x, y, peak, triangle, inside, 
         at_border = at_border or (edges[k] <= touch and geoms.mesh.border[triangle, k] >= 0)
     if not is_normal_of_peak(geoms, geom_R, x, peak, opposite(n), CONE):
         return count
-    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    way = way_of_pair(work)
+    if swapped:
+        way = opposite(way)
     for k in range(3):  # at a corner the plane may end along edges of other triangles
-        if gap < -touch and edges[k] <= touch and edges[(k + 2) % 3] <= touch:
+        at_corner = is_at_corner(geoms, triangle, edges, k, touch)
+        at_border = at_border or at_corner
+        if gap < -touch and at_corner:
             corner = mesh_point(geoms, geom_R, geom_p, y, corner_of(geoms, y, triangle, k))
             d = vector_sum(vector_sum(p, -gap, n), -1.0, corner)
             for j in range(2):

@@ -3,17 +3,16 @@
 
 """The list of points between a mesh and another shape: what is false goes out, flat regions become manifolds."""
 
-import math
-
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
 from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
 from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import between, length_of, put_vector, vector, vector_dot, vector_sum
 
 SAME = 2e-13  #: square of the difference up to which normals, which rounding leaves no units, are of one plane
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
+MANY = 0.99  #: cosine of normals at one place of which none is chosen
 ULP = 2.3e-16
 
 
@@ -95,28 +94,31 @@ def is_walled(geoms, geom_R, geom_p, y, p, q, work):
 
 
 @kernel
-def choose_direction(geoms, x, y, travel, work, count):
+def choose_direction(work, unit, count):
     """Of points at one place, one of which is at a border, those along whose normal the step separates most.
 
     A vertex at the border of two planes may be in neither of them at the end of the step: it has to be kept out of one.
-    ``field.points[k, 5]`` is 1 where the point is at a border.  Returns the number of points.
+    Where all touch at their borders, as an edge that has reached one of the other mesh, none says where the meshes may
+    go: what they come to is found where the step ends (``core/step/feature_meeting.py``).  ``field.points[k, 5]`` is 1
+    where the point is at a border.  Returns the number of points.
     """
-    field, near = work.field, 4.0 * TOUCHES * geoms.unit[0]
-    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    field, touch = work.field, TOUCHES * unit
+    way, near = way_of_pair(work), 4.0 * touch
     for k in range(count):
         field.points[k, 4] = field.points[k, 3] + vector_dot(vector(field.normals, k), way)
     kept = 0
     for k in range(count):
-        beaten = False
-        if field.points[k, 5] == 1.0:
-            for m in range(count):
-                apart = vector_sum(vector(field.points, m), -1.0, vector(field.points, k))
-                if (
-                    field.points[m, 4] > field.points[k, 4] + LEVEL * geoms.unit[0]
-                    and vector_dot(apart, apart) <= near * near
-                ):
-                    beaten = True
-        field.group[k] = 1 if beaten else 0
+        field.group[k] = 0
+        for m in range(count if field.points[k, 5] == 1.0 else 0):
+            apart = vector_sum(vector(field.points, m), -1.0, vector(field.points, k))
+            if vector_dot(apart, apart) > near * near:
+                continue
+            touches = work.mesh.query[1] == 0 and max(abs(field.points[k, 3]), abs(field.points[m, 3])) <= touch
+            many = vector_dot(vector(field.normals, m), vector(field.normals, k)) < MANY
+            if field.points[m, 4] > field.points[k, 4] + LEVEL * unit or (
+                touches and many and field.points[m, 5] == 1.0
+            ):
+                field.group[k] = 1
     for k in range(count):
         if field.group[k] == 0:
             _move(field, k, kept)
@@ -135,8 +137,14 @@ def _move(field, k, to):
 
 
 @kernel
-def reach_of_pair(geoms, travel, x, y, reach):
+def way_of_pair(work):
+    """Way of the centre of X against that of Y in the step [m]."""
+    return between(work.travel, 0, work.travel, 1)
+
+
+@kernel
+def reach_of_pair(work, unit, reach):
     """Gap up to which the pair has points: twice its way in the step, as the broad phase's reach allows [m]."""
-    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
-    far = 2.0 * (math.sqrt(vector_dot(way, way)) + travel[x, 3] + travel[y, 3])
-    return max(min(far, reach), TOUCHES * geoms.unit[0])
+    way = way_of_pair(work)
+    far = 2.0 * (length_of(way) + work.travel[0, 3] + work.travel[1, 3])
+    return max(min(far, reach), TOUCHES * unit)

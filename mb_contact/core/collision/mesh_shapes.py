@@ -16,9 +16,9 @@ import numpy as np
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.height_grid import add_field_point
+from mb_contact.core.collision.height_peaks import gap_above
 from mb_contact.core.collision.height_ridges import (
     OF_PEAK,
-    gap_above,
     gap_from,
     points_of_ridge,
     slack_of,
@@ -26,12 +26,13 @@ from mb_contact.core.collision.height_ridges import (
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
-from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points
+from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points, way_of_pair
 from mb_contact.core.collision.mesh_tree import (
     TOUCHES,
     corner_of,
     deepest_of,
     edge_heights,
+    is_at_corner,
     is_normal_of_peak,
     mesh_point,
     near_triangles,
@@ -50,7 +51,7 @@ WIDE = 2.5  #: angle between a ridge's sides from which it is searched in two ha
 
 
 @kernel
-def shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work):
+def shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
     """Points of a convex shape X and a mesh Y, in ``work.field``; returns their number."""
     tol = TOUCHES * geoms.unit[0]
     mesh, count = geoms.mesh, 0
@@ -68,7 +69,7 @@ def shape_and_mesh(geoms, geom_R, geom_p, travel, x, y, far, work):
         patch = geoms.first_face[y] + geoms.patch[triangle]
         if work.mesh.seen[patch] != work.mesh.query[0]:
             work.mesh.seen[patch] = work.mesh.query[0]
-            count = plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, work, count)
+            count = plane_points(geoms, geom_R, geom_p, x, y, triangle, near, far, tol, work, count)
         for ridge in range(mesh.first_ridge[triangle], mesh.first_ridge[triangle + 1]):
             count = ridge_points(geoms, geom_R, geom_p, x, y, ridge, touch, tol, work, count)
         for peak in range(mesh.first_peak[triangle], mesh.first_peak[triangle + 1]):
@@ -101,7 +102,7 @@ def box_of_shape(geoms, geom_R, geom_p, x, y, far):
 
 
 @kernel
-def plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, work, count):
+def plane_points(geoms, geom_R, geom_p, x, y, triangle, near, far, tol, work, count):
     """Points of X and the plane of a triangle that are over triangles of that plane, also where their way ends."""
     n, a = plane_of(geoms, geom_R, geom_p, y, triangle)
     height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
@@ -110,7 +111,7 @@ def plane_points(geoms, geom_R, geom_p, travel, x, y, triangle, near, far, tol, 
         return count
     set_frame(geom_R, y, n, a, work.frame)
     points, ids, patch = work.points, work.ids, geoms.patch[triangle]
-    way = vector_sum(vector(travel, x), -1.0, vector(travel, y))
+    way = way_of_pair(work)
     approach, rigid = -vector_dot(n, way), work.mesh.query[2] == 0
     for k in range(face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)):
         gap, p = points[k, 3], vector(points, k)
@@ -138,6 +139,7 @@ def is_over_plane(geoms, geom_R, geom_p, y, patch, p, gap, near, work):
         for k in range(3):
             at_ridge = geoms.mesh.border[triangle, k] >= 0
             over = over and edges[k] > (inside if at_ridge else -play_beside(geoms, triangle, k, gap, inside, work))
+            over = over and not is_at_corner(geoms, triangle, edges, k, inside)
         if over:
             return True
     return False
@@ -174,7 +176,7 @@ def ridge_points(geoms, geom_R, geom_p, x, y, ridge, far, tol, work, count):
 def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
     """The point of X and a peak, if no neighbour rises above it along their normal."""
     p = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.peak[peak])
-    gap, n = gap_above(geoms, geom_R, geom_p, x, p, far)
+    gap, n = gap_above(geoms, geom_R, geom_p, x, p, far, tol, work)
     if gap > far or not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x)):
         return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, peak, 0, tol)

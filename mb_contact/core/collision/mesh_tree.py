@@ -140,6 +140,12 @@ def _inside(n, p, q, a):
 
 
 @kernel
+def is_at_corner(geoms, triangle, edges, k, tol):
+    """Whether a point this far inside of the edges is at corner k, where its plane ends along edges of any triangle."""
+    return edges[k] <= tol and edges[(k + 2) % 3] <= tol and geoms.mesh.border[triangle, 3 + 2 * k] >= 0
+
+
+@kernel
 def play_beside(geoms, triangle, k, gap, tol, work):
     """How far beside edge k of a triangle a point of its plane may lie [m]; beyond an edge within is a triangle."""
     return play_at(gap, tol, work) if geoms.mesh.border[triangle, k] == HOLLOW else tol

@@ -43,6 +43,7 @@ class ManifoldWork(NamedTuple):
     frame: Annotated[Reals, 4, 3]  #: axes u, v, outward normal and origin of the reference face
     points: Annotated[Reals, "c", 6]  #: x y z gap and two scores; c is MAX_POINTS or more
     ids: Annotated[Integers, "c"]
+    travel: Annotated[Reals, 2, 7]  #: of X and of Y, where Y is a mesh or a height field (``shape_travel``)
     turn: Annotated[Reals, 3]  #: of the first shape against the second one in the step, world [rad]
     polygon: Annotated[Reals, 3, "c", 3]  #: polygon that is clipped, its copy, outline of the reference face
     name: Annotated[Integers, 3, "c"]  #: of their corners

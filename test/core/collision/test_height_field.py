@@ -141,7 +141,7 @@ def test_a_ball_in_a_groove_touches_both_sides(steep):
 @pytest.mark.parametrize("gap", [5e-4, -5e-4])
 def test_what_is_round_rests_on_a_ridge_with_one_point(name, gap):
     shape = SHAPES[name]
-    m = manifold(standing_on(shape, [0.0, 0.0, 1.0], [0.0, 0.031, 0.0], gap), vee(-0.5))
+    m = manifold(standing_on(shape, [0.0, 0.0, 1.0], [0.0, 0.031, 0.0], gap), vee(-0.5), on_way=True)
     assert len(m.gap) == 1
     np.testing.assert_allclose(m.normal[0], [0.0, 0.0, 1.0], atol=1e-6)
     assert m.gap[0] == pytest.approx(gap, abs=1e-12)
@@ -167,10 +167,19 @@ def test_a_face_on_a_ridge_has_the_two_ends_of_the_line_below_it(name, turn):
 
 def test_a_capsule_lies_along_a_ridge_on_two_points():
     shape = Shape("capsule", (0.04, 0.1), None, rotation([1, 0, 0], np.pi / 2))
-    m = manifold(standing_on(shape, [0.0, 0.0, 1.0], [0.0, 0.02, 0.0], 1e-4), vee(-0.5, 3))
+    m = manifold(standing_on(shape, [0.0, 0.0, 1.0], [0.0, 0.02, 0.0], 1e-4), vee(-0.5, 3), on_way=True)
     assert len(m.gap) == 2
     np.testing.assert_allclose(np.sort(m.point[:, 1]), [-0.08, 0.12], atol=1e-12)
     np.testing.assert_allclose(m.gap, 1e-4, atol=1e-12)
+
+
+@pytest.mark.parametrize("gap", [1e-4, 0.0])
+def test_ridges_and_peaks_that_are_not_touched_have_no_points_where_a_step_starts(gap):
+    """Nor have those that an edge of the shape touches, where no normal is better than others."""
+    beside = Shape("box", (0.06, 0.05, 0.07), np.array([-0.56 - gap, 0.0, 0.07]))
+    assert len(manifold(beside, field(np.zeros((3, 3)), (1.0, 1.0))).gap) == 0
+    ball = standing_on(SHAPES["sphere"], [0.0, 0.0, 1.0], [0.0, 0.031, 0.0], gap)
+    assert len(manifold(ball, vee(-0.5)).gap) == (1 if gap == 0.0 else 0)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -252,7 +261,7 @@ def test_near_shapes_over_rough_ground_have_the_distance_that_coal_finds(roughne
             if distance < 0.6 * MARGIN:
                 break
             at = at - [0.0, 0.0, 0.7 * (distance - 0.3 * MARGIN)]
-        m = manifold(shape, ground)
+        m = manifold(shape, ground, on_way=True)
         assert 0.0 < distance < 0.6 * MARGIN
         assert len(m.gap) >= 1 and m.gap.min() == pytest.approx(distance, abs=1e-5), (distance, m)
         assert np.abs(np.linalg.norm(m.normal, axis=1) - 1.0).max() < 1e-12
