@@ -313,6 +313,8 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
         one, other = -cu / hu, (length - cu) / hu  # where the line passes the ends of the ridge
         first, last = max(-1.0, min(one, other)), min(1.0, max(one, other))
         if last - first < SHORT:
+            if work.mesh.query[1] == 0 and abs(cn + first * hn) <= tol:
+                return count  # one ends where the other begins: they touch along many normals
             first = clamp(0.5 * (first + last))
             last = first
     for k in range(2 if last > first else 1):
