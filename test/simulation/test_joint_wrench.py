@@ -352,7 +352,8 @@ def test_an_impact_reaches_gears_beside_friction_in_joints():
                        materials=mb.model.ModelMaterials("rubber"))  # fmt: skip
     scene = Scene(
         models=(robot,), primitives=(ball,), gears=(Gear("j_b", "j_a", 0.5), Gear("j_c", "j_a", 0.2)),
-        gravity=(0.0, 0.0, 0.0), loops="multipliers", materials={"rubber": mb.model.Material(friction=0.5, restitution=0.5)},
+        gravity=(0.0, 0.0, 0.0), loops="multipliers",
+        materials={"rubber": mb.model.Material(friction=0.5, restitution=0.5)},
     )  # fmt: skip
     sim = mb.Simulator(scene)
     events = sim.step(steps=30).events
