@@ -3,14 +3,16 @@
 
 """MuJoCo's models of a folder: turned into scenes, compared with MuJoCo, and dropped.
 
-    python benchmarks/mjcf_models.py [FOLDER ...] [--seconds 2] [--markdown]
+    python benchmarks/mjcf_models.py [FOLDER ...] [--seconds 2] [--drive 60] [--markdown]
 
 Every ``.xml`` below the folders that is a whole model.  For each: whether it is loaded, or who refuses it with which
 sentence; the largest entry of the difference of both mass matrices and of both inverse dynamics at random states, over
 the largest entry; of lengths and moment arms of tendons the largest difference; and a run from its start, without
-control: contacts at most, steps whose residual is above 1e-9.
+control: contacts at most, steps whose residual is above 1e-9.  With ``--drive`` the servos of models with tendons hold
+parts of their ranges for so long, without contacts and friction; then lengths of tendons, what equalities couple and
+the servos' joints are compared with MuJoCo's.
 By default the models that gymnasium ships.  The exit code is 1 where a model that MuJoCo reads is refused, differs by
-more than 1e-10, or has a step that is not solved.
+more than 1e-10 (driven 1e-6), or has a step that is not solved.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import argparse
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +33,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "test"))
 
 SOLVED = 1e-9  #: residual of a step that is solved
+FINE = 1e-4  #: MuJoCo's step where its limits are to be stiff [s]
+COUPLED_ALIKE = 1e-6  #: difference of tendons, couplings and joints at rest [m, rad]
+AFFINE, TENDON, SCALAR, COUPLED = 1, 3, 2, 2  #: of MuJoCo: mjtBias, mjtTrn, the first of mjtJoint with one, mjtEq
 SAME = 1e-10  #: difference of matrices that are the same, relative to the largest entry
 HEAD = ("model", "bodies", "N", "shapes", "pairs", "left out", "mass matrix", "efforts", "contacts", "steps",
         "unsolved", "largest residual")  # fmt: skip
@@ -66,7 +72,8 @@ def tendon_difference(peer, scene: Path, states: int) -> float:
     """Largest difference of lengths and moment arms of tendons at random states."""
     import mujoco
 
-    m, d, rng, worst, sim = peer.m, peer.d, np.random.default_rng(1), 0.0, mb.Simulator(scene)
+    m, d, rng, worst = peer.m, peer.d, np.random.default_rng(1), 0.0
+    sim = mb.Simulator(replace(mb.load_scene(scene), loop_closures=(), gears=()))  # any state will do
     for _ in range(states):
         qpos, qvel, _ = peer.random_state(rng)
         q, T = peer.ours(qpos)
@@ -79,6 +86,67 @@ def tendon_difference(peer, scene: Path, states: int) -> float:
             worst = max(worst, *(abs(one.length - length) for one, length in zip(told, d.ten_length)),
                         *(abs(one.rate - arm) for one, arm in zip(told, arms[:, dof])))  # fmt: skip
     return worst
+
+
+def without_contacts(path: Path, folder: Path) -> Path:
+    """The model without contacts and friction, which leave open where it comes to rest, in a file of its own."""
+    import mujoco
+
+    spec = mujoco.MjSpec.from_file(str(path))
+    flags = mujoco.mjtDisableBit
+    spec.option.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_FRICTIONLOSS)
+    spec.meshdir, spec.texturedir = (str((path.parent / f).resolve()) for f in (spec.meshdir, spec.texturedir))
+    spec.compile()
+    out = folder / "driven.xml"
+    out.write_text(spec.to_xml())
+    return out
+
+
+def driven(path: Path, seconds: float) -> tuple[float, float, float]:
+    """Servos hold parts of their ranges until all rests: distances of tendons, couplings and joints to MuJoCo's.
+
+    Its limits and equalities are as stiff as it lets them be, at the end in steps of 0.1 ms.
+    """
+    import mujoco
+
+    from oracles.mujoco_peer import MujocoPeer
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = without_contacts(path, Path(folder))
+        made = mb.model.import_mjcf(file, Path(folder) / "scene")
+        sim = mb.Simulator(made.scene)
+        peer = MujocoPeer(mujoco, file, sim.world, made.links, made.joints)
+    m, d = peer.m, peer.d
+    stiff = (m.jnt_solref, m.jnt_solimp), (m.tendon_solref_lim, m.tendon_solimp_lim), (m.eq_solref, m.eq_solimp)
+    for reference, impedance in stiff:
+        reference[:], impedance[:, :2] = (2.0 * m.opt.timestep, 1.0), 0.9999
+    if m.nkey:
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+    servos = np.flatnonzero((m.actuator_biastype == AFFINE) & (m.actuator_biasprm[:, 1] < 0.0)).tolist()
+    for i in servos:
+        low, high = m.actuator_ctrlrange[i] if m.actuator_ctrllimited[i] else (0.0, 0.2)
+        d.ctrl[i] = low + (0.3 + 0.4 * (i % 2)) * (high - low)
+        goal = m.actuator_gainprm[i, 0] * d.ctrl[i] + m.actuator_biasprm[i, 0]
+        goal /= -m.actuator_biasprm[i, 1] * m.actuator_gear[i, 0]
+        if m.actuator_trntype[i] == TENDON:
+            sim.set("rest_length", goal, of=[m.actuator(i).name or f"actuator_{i}"])
+        else:
+            sim.set_targets([made.joints[m.actuator_trnid[i, 0]]], positions=[goal])
+    for length, step in ((seconds, m.opt.timestep), (0.1 * seconds, FINE)):
+        m.opt.timestep = step
+        for reference, _ in stiff:
+            reference[:, 0] = 2.0 * step
+        for _ in range(round(length / step)):
+            mujoco.mj_step(m, d)
+    sim.step(steps=round(1.1 * seconds / sim.time_step))
+    told = list(sim.tendons().values())[: m.ntendon]
+    lengths = max((abs(one.length - length) for one, length in zip(told, d.ten_length)), default=0.0)
+    scalar = np.flatnonzero(m.jnt_type >= SCALAR).tolist()
+    apart = {j: sim.q[peer.scalars[made.joints[j]][0]] - d.qpos[m.jnt_qposadr[j]] for j in scalar}
+    pairs = np.flatnonzero((m.eq_type == COUPLED) & (m.eq_obj2id >= 0)).tolist()
+    couplings = [apart[m.eq_obj1id[e]] - m.eq_data[e, 1] * apart[m.eq_obj2id[e]] for e in pairs]
+    joints = [apart[m.actuator_trnid[i, 0]] for i in servos if m.actuator_trntype[i] != TENDON]
+    return float(lengths), *(float(np.abs(of).max(initial=0.0)) for of in (couplings, joints))
 
 
 def drop(scene: Path, seconds: float, limit: float) -> tuple[int, int, int, float, str]:
@@ -120,10 +188,15 @@ def row_of(path: Path, options) -> tuple[list[str], str, bool]:
             contacts, steps, unsolved, worst, why = drop(made.scene, options.seconds, options.limit)
         pulls = tendon_difference(peer, made.scene, options.states) if peer.m.ntendon else 0.0
         why += f"{'; ' if why else ''}{peer.m.ntendon} tendons: {pulls:.0e}" if peer.m.ntendon else ""
+    alike = True
+    if options.drive and peer.m.ntendon:
+        found = driven(path, options.drive)
+        why += "; driven: tendons {:.0e} m, couplings {:.0e}, joints {:.0e} rad".format(*found)
+        alike = max(found) < COUPLED_ALIKE
     values = [len(world.tree.parent), len(world.v0), len(world.geometry_names), len(world.geoms.pairs)]
     counts = [str(value) for value in (*values, len(made.left_out))]
     row = [*counts, f"{mass:.0e}", f"{effort:.0e}", str(contacts), str(steps), str(unsolved), f"{worst:.0e}"]
-    return row, why, max(mass, effort, pulls) < SAME and not unsolved
+    return row, why, max(mass, effort, pulls) < SAME and not unsolved and alike
 
 
 def main(argv=None) -> int:
@@ -132,6 +205,7 @@ def main(argv=None) -> int:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folders, or single files")
     parser.add_argument("--only", metavar="TEXT", help="files whose path has this in it")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each run, simulated (2)")
+    parser.add_argument("--drive", type=float, default=0.0, metavar="SECONDS", help="driven so long")
     parser.add_argument("--limit", type=float, default=60.0, help="wall seconds of each run (60)")
     parser.add_argument("--states", type=int, default=5, help="random states of each model (5)")
     parser.add_argument("--markdown", action="store_true", help="a table for the docs")

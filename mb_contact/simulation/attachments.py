@@ -30,6 +30,22 @@ class Attachment(NamedTuple):
     share: float  #: part of the force or the moment at which it breaks, whichever is larger
 
 
+class Hold(NamedTuple):
+    """What a pad holds, as of the last step.
+
+    ``share`` is the part of the force that the load takes: with F the pull of all pads between both bodies, R what the
+    rim presses, e how far the centre of that pressure is from the middle of the pads and h how far the rim reaches
+    there, 1 - R (1 - e / h) / F; without e / h where the rim is a point.  At 1 the body peels off.  ``slip`` is the
+    part of friction's bound, at 1 it shears.  Links of the world count as bodies of their own.
+    """
+
+    link: str  #: that it holds, of several the one that it pulls most; empty for none
+    force: float  #: with which it pulls [N]
+    pressed: float  #: sum of the normal forces between both links [N]
+    share: float
+    slip: float
+
+
 class Attachments:
     """The welds of a scene that come on and off.
 
@@ -66,17 +82,17 @@ class Attachments:
         """Whether weld c holds."""
         return self._context.arrays.released[c] == 0
 
-    def joined(self, c):
-        """Names of the links that weld c joins, body and holder, of which a body may have several.
+    def joined(self, c, arrays=None):
+        """Names of the links that weld c joins, body and holder, of which a body may have several; in a state's arrays.
 
         The state has bodies and frames alone: where a state of another simulator was restored, whose frames are not
         known, the names are those of the bodies.
         """
-        frames = self._placed(c)
+        frames = self._placed(c, arrays)
         for known, names in reversed(self._known[c]):
             if known == frames or self._is_driven(c):  # whose second frame moves, but whose links stay
                 return names
-        bodies = (int(self._own[side][c]) for side in WELD[:2])
+        bodies = frames[:2]
         return tuple("world" if k == WORLD else self._context.world.body_names[k] for k in bodies)
 
     def _is_driven(self, c):
@@ -89,9 +105,9 @@ class Attachments:
         for known in self._known.values():
             del known[1:]
 
-    def _placed(self, c):
+    def _placed(self, c, arrays=None):
         """What tells the links of weld c: bodies and frames."""
-        return [self._own[name][c].tolist() for name in WELD[:6]]
+        return [getattr(arrays or self._context.arrays, name)[c].tolist() for name in WELD[:6]]
 
     def _know(self, c, names):
         """Weld c now joins the links ``names``; what it joined before is known to states that are restored."""
@@ -147,18 +163,17 @@ class Attachments:
         context.new_welds = True
         context.sleepers.wake()
 
-    def impulse(self, c):
-        """Impulses (6,) of weld c in the last step, moments first, world axes [N m s, N s]; zero where it is off.
-
-        No numbers where the last step was not taken with the welds of now.
-        """
-        closures, released = self.closures, self._context.arrays.released
-        if released[c] >= OFF:
-            return np.zeros(6)
-        if self._context.last is None or self._context.new_welds:
-            return np.full(6, np.nan)
-        first = sum(CLOSURE_ROWS[closures.kind[i]] for i in range(c) if released[i] < OFF)
-        return self._context.arrays.loop[first : first + 6]
+    def told(self, c, arrays, dt):
+        """Attachment of weld c in a state's StateArrays, behind a step of dt [s]; None where none had it as it is."""
+        force = torque = 0.0
+        if arrays.released[c] < OFF:
+            kinds, released = self.closures.kind, arrays.released
+            first = sum(CLOSURE_ROWS[kinds[i]] for i in range(c) if released[i] < OFF)
+            impulse = arrays.loop[first : first + 6] if dt else np.full(6, np.nan)
+            torque, force = (float(np.linalg.norm(part)) / (dt or 1.0) for part in (impulse[:3], impulse[3:]))
+        share = max(force / float(arrays.break_force[c]), torque / float(arrays.break_torque[c]))
+        body, link = self.joined(c, arrays)
+        return Attachment(link, body, bool(arrays.released[c] == 0), force, torque, share)
 
     def carry_over(self, old):
         """Welds that ``old`` has too go on as it has them; those whose links are not all here hold nothing."""

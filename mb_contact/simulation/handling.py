@@ -4,7 +4,7 @@
 """What attaches and conveys while a simulation runs: pads, moving surfaces, welds that come on and off."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,26 +15,10 @@ from mb_contact.core.workspace import Belts, Pads
 from mb_contact.errors import InputError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.simulation.attachments import Attachment
+from mb_contact.simulation.attachments import Attachment, Hold
 from mb_contact.types import WORLD
 
 SPREAD = 1e-6  #: part of their distance from the middle of a pad by which points of a rim differ
-
-
-class Hold(NamedTuple):
-    """What a pad holds, as of the last step.
-
-    ``share`` is the part of the force that the load takes: with F the pull of all pads between both bodies, R what the
-    rim presses, e how far the centre of that pressure is from the middle of the pads and h how far the rim reaches
-    there, 1 - R (1 - e / h) / F; without e / h where the rim is a point.  At 1 the body peels off.  ``slip`` is the
-    part of friction's bound, at 1 it shears.  Links of the world count as bodies of their own.
-    """
-
-    link: str  #: that it holds, of several the one that it pulls most; empty for none
-    force: float  #: with which it pulls [N]
-    pressed: float  #: sum of the normal forces between both links [N]
-    share: float
-    slip: float
 
 
 def make_pads(context):
@@ -125,6 +109,71 @@ def _off_centre(arms, r, normal):
     return min(float(centre @ centre / along.max()), 1.0) if np.ptp(along) > least else 0.0
 
 
+class Held:
+    """What pads and welds hold at the end of a step: copies, of which the answers are made when somebody asks.
+
+    Parameters
+    ----------
+    context : StepContext
+    """
+
+    def __init__(self, context):
+        pads, welds, count = context.pads, context.attachments, int(context.contacts.count[0])
+        self._context, self._dt = context, None if context.last is None else context.last.dt
+        self._state = None if welds is None else context.state.copy()
+        self._known = not context.new_welds
+        self._pull = pads.pull.copy()
+        if self._pull.size:
+            found, rows = context.contacts, slice(count)
+            self._meets, self._place = pads.meets.copy(), pads.place.copy()
+            self._pair, self._normal, self._point = (x[rows].copy() for x in (found.pair, found.normal, found.point))
+            self._impulse, self._mu = context.work.contact_impulse[rows].copy(), context.friction.mu[rows].copy()
+
+    def holds(self):
+        """Hold of each pad, by their names."""
+        return {pad.name: self._hold(i) for i, pad in enumerate(self._context.scene.adhesion_pads)}
+
+    def _hold(self, i):
+        world, pads, pull = self._context.world, self._context.pads, self._pull
+        own = slice(int(pads.first[i]), int(pads.first[i + 1]))
+        most = own.start + int(pull[own].argmax())
+        if self._dt is None or not pull[most] > 0.0:
+            return Hold("", 0.0, 0.0, 0.0, 0.0)
+        links, force, ends = world.geometry_links, float(pull[own].sum()), self._pulled(most)
+        link = links[self._meets[most]]
+        beside = [s for s in np.flatnonzero(pull > 0.0) if set(self._pulled(s)) == set(ends)]
+        a, b = (np.array([end in pair for pair in zip(links, world.geoms.body.tolist())]) for end in ends)
+        one, other = world.geoms.pairs[self._pair].T
+        mine = np.flatnonzero((a[one] & b[other]) | (b[one] & a[other]))
+        impulse, normal = self._impulse[mine], self._normal[mine]
+        r = np.einsum("ij,ij->i", impulse, normal)
+        pressed = float(r.sum()) / self._dt
+        if pressed <= 0.0:
+            return Hold(link, force, 0.0, 1.0, 1.0)
+        pull = pull[beside]
+        arms = self._point[mine] - pull @ self._place[beside] / pull.sum()
+        share = 1.0 - pressed / float(pull.sum()) * (1.0 - _off_centre(arms, r, normal))
+        bound = float(self._mu[mine].max(axis=1) @ r)
+        slip = float(np.linalg.norm((impulse - r[:, None] * normal).sum(axis=0)))
+        return Hold(link, force, pressed, share, slip / bound if bound > 0.0 else 1.0)
+
+    def _pulled(self, s):
+        """What point s of a pad pulls together: two bodies, or links where they are the world's and have shapes."""
+        world, pads = self._context.world, self._context.pads
+        i, g = int(np.searchsorted(pads.first, s, side="right")) - 1, int(self._meets[s])
+        pad = self._context.scene.adhesion_pads[i]
+        ends = ((pad.link, pads.body[i]), (world.geometry_links[g], world.geoms.body[g]))
+        return [link if k == WORLD and link in world.geometry_links else int(k) for link, k in ends]
+
+    def attachments(self):
+        """Attachment of each weld that comes on and off, by their names."""
+        welds, names = self._context.attachments, self._context.couplings.closure_names
+        if welds is None:
+            return {}
+        arrays, dt = self._context.layout.fixed.arrays(self._state), self._dt if self._known else None
+        return {names[c]: welds.told(c, arrays, dt) for c in welds.entries}
+
+
 class Handling:
     """The part of a Simulator that attaches, holds and conveys."""
 
@@ -151,37 +200,7 @@ class Handling:
         >>> sim.holds()["cup"].link, round(sim.holds()["cup"].pressed, 2)
         ('ball', 19.81)
         """
-        return {pad.name: self._hold(i) for i, pad in enumerate(self.scene.adhesion_pads)}
-
-    def _hold(self, i):
-        context, pads, links = self.context, self.context.pads, self.world.geometry_links
-        own = slice(int(pads.first[i]), int(pads.first[i + 1]))
-        most = own.start + int(pads.pull[own].argmax())
-        if context.last is None or not pads.pull[most] > 0.0:
-            return Hold("", 0.0, 0.0, 0.0, 0.0)
-        link, force, ends = links[pads.meets[most]], float(pads.pull[own].sum()), self._pulled(most)
-        beside = [s for s in np.flatnonzero(pads.pull > 0.0) if set(self._pulled(s)) == set(ends)]
-        a, b = (np.array([end in pair for pair in zip(links, self.world.geoms.body.tolist())]) for end in ends)
-        one, other = self.world.geoms.pairs[context.contacts.pair[: int(context.contacts.count[0])]].T
-        mine = np.flatnonzero((a[one] & b[other]) | (b[one] & a[other]))
-        impulse, normal = context.work.contact_impulse[mine], context.contacts.normal[mine]
-        r = np.einsum("ij,ij->i", impulse, normal)
-        pressed = float(r.sum()) / context.last.dt
-        if pressed <= 0.0:
-            return Hold(link, force, 0.0, 1.0, 1.0)
-        pull = pads.pull[beside]
-        arms = context.contacts.point[mine] - pull @ pads.place[beside] / pull.sum()
-        share = 1.0 - pressed / float(pull.sum()) * (1.0 - _off_centre(arms, r, normal))
-        bound = float(context.friction.mu[mine].max(axis=1) @ r)
-        slip = float(np.linalg.norm((impulse - r[:, None] * normal).sum(axis=0)))
-        return Hold(link, force, pressed, share, slip / bound if bound > 0.0 else 1.0)
-
-    def _pulled(self, s):
-        """What point s of a pad pulls together: two bodies, or links where they are the world's and have shapes."""
-        world, pads = self.world, self.context.pads
-        i, g = int(np.searchsorted(pads.first, s, side="right")) - 1, int(pads.meets[s])
-        ends = ((self.scene.adhesion_pads[i].link, pads.body[i]), (world.geometry_links[g], world.geoms.body[g]))
-        return [link if k == WORLD and link in world.geometry_links else int(k) for link, k in ends]
+        return Held(self.context).holds()
 
     def attach(
         self,
@@ -292,17 +311,7 @@ class Handling:
         >>> sim.attachments()["grip"].link, round(sim.attachments()["grip"].force, 6)
         ('world', 19.62)
         """
-        held = self.context.attachments
-        return {} if held is None else {
-            self.context.couplings.closure_names[c]: self._attachment(held, c) for c in held.entries
-        }  # fmt: skip
-
-    def _attachment(self, held, c):
-        impulse, last, closures = held.impulse(c), self.context.last, held.closures
-        load = np.linalg.norm(impulse.reshape(2, 3), axis=1) / (1.0 if last is None else last.dt)
-        share = max(load[1] / closures.break_force[c], load[0] / closures.break_torque[c])
-        body, link = held.joined(c)
-        return Attachment(link, body, bool(held.is_on(c)), float(load[1]), float(load[0]), float(share))
+        return Held(self.context).attachments()
 
     def _attachments(self):
         if self.context.attachments is None:

@@ -4,8 +4,9 @@
 """What a step hands out: contacts as a structured array, the certificate, the result."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +37,17 @@ from mb_contact.core.workspace import (
     STATE,
     TIED_ROWS,
 )
+from mb_contact.simulation.attachments import Attachment, Hold
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
+
+NUMBERS = BY_EULER + 1  #: fields of a Certificate that ``record`` has
 
 #: numbers of a record that are counts
 COUNTS = (
     NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED, PAIRS_MET, PAIRS_PASSED, PAIRS_HELD, TIED_ROWS, PIECES, BY_EULER,
 )  # fmt: skip
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 CONTACT_DTYPE = np.dtype(
     [
@@ -103,6 +109,8 @@ class Certificate(NamedTuple):
     tied_residual: float = 0.0  #: worst residual of these, which no other counts [sqrt(N s m/s)]
     pieces: int = 1  #: in which the step was taken: more than one where as a whole it would have made energy
     by_euler: int = 0  #: of these, by Euler's rule and with the rest of their gain taken out of the motion
+    holds: Mapping[str, Hold] = NOTHING  #: of each pad what it holds, with which shares of its bound
+    attachments: Mapping[str, Attachment] = NOTHING  #: the same of each weld that comes on and off
 
     @property
     def residual(self) -> float:
@@ -176,6 +184,8 @@ class Step:
     pair_links : sequence of (str, str)
         Links of each pair of shapes.
     events : sequence of Impact
+    held : Held, optional
+        Of which the certificate has what pads and welds hold.
 
     Examples
     --------
@@ -194,8 +204,9 @@ class Step:
         solver_names: Sequence[str],
         pair_links: Sequence[tuple[str, str]],
         events: Sequence[Impact] = (),
+        held: Any = None,
     ) -> None:
-        self.time, self.events = time, events
+        self.time, self.events, self._held = time, events, held
         self._numbers, self._solver_names, self._pair_links = numbers, solver_names, pair_links
 
     def __repr__(self) -> str:
@@ -211,13 +222,14 @@ class Step:
         -------
         Certificate
         """
-        values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
+        values: list[Any] = self._numbers[:NUMBERS].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
         for count in COUNTS:
             values[count] = int(values[count])
         pair = int(values[DEEPEST_PAIR])
         values[DEEPEST_PAIR] = ", ".join(self._pair_links[pair]) if pair >= 0 else ""
-        return Certificate(*values)
+        held = () if self._held is None else (self._held.holds(), self._held.attachments())
+        return Certificate(*values, *held)
 
     @cached_property
     def contacts(self) -> npt.NDArray[np.void]:
@@ -245,6 +257,6 @@ class Step:
 def record_of(certificate, rows):
     """The numbers of a Step from its Certificate and its contacts' rows; the solver is number 0."""
     numbers = np.zeros(HEAD + COLUMNS * len(rows))
-    numbers[: len(certificate)] = certificate._replace(solver=0.0, deepest_pair=-1.0)
+    numbers[:NUMBERS] = certificate._replace(solver=0.0, deepest_pair=-1.0)[:NUMBERS]
     numbers[HEAD:] = np.array(rows).ravel()
     return numbers

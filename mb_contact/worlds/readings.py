@@ -15,12 +15,12 @@ from mb_contact.core.workspace import HEAD, POINTS
 from mb_contact.errors import InputError
 from mb_contact.model.world import World
 from mb_contact.record import StateLayout
-from mb_contact.simulation.results import Certificate
+from mb_contact.simulation.results import NUMBERS, Certificate
 from mb_contact.types import WORLD
 from mb_contact.worlds.lanes import Held, ThreadLane
 
-_FIELDS = list(Certificate._fields)
-#: numbers of a step as a structured array, with the fields of Certificate; the solver is a number of SOLVER_NAMES
+_FIELDS = list(Certificate._fields[:NUMBERS])
+#: numbers of a step as a structured array, with those fields of Certificate; the solver is a number of SOLVER_NAMES
 CERTIFICATE_DTYPE = np.dtype({"names": _FIELDS, "formats": ["f8"] * len(_FIELDS), "itemsize": 8 * HEAD})
 
 EYE = np.eye(3)

@@ -169,13 +169,15 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     "external_wrench_duration": (0.1, True),
     "external_wrench_limit": (1e4, True),
     "joint_wrench_joints": (["sensor"], False),
-    "value_parameters": (["mass", "damping.elbow", "gravity.box", "friction.box.ground"], False),
+    "value_parameters": (["mass", "damping.elbow", "gravity.box", "friction.box.ground",
+                          "stiffness.box.ground"], False),  # fmt: skip
     "mass.box": (2.0, True),
     "mass.upper": (1.0, True),
     "mass.lower": (2.0, True),
     "damping.elbow": (0.25, True),  # the robot has none
     "gravity.box": ([0.0, 0.0, -9.81], True),
     "friction.box.ground": (0.5, True),
+    "stiffness.box.ground": (1e7, True),
     "marker_scale": (0.0, True),
     "marker_cones": (True, True),
     "resource_roots": ([""], False),
@@ -188,14 +190,17 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
 
 ARGUMENTS = (
     "--namespace cell --name sim --ros-args -p joint_wrench_joints:=[sensor] -p link_tf:=true -p marker_cones:=true "
-    "-p value_parameters:=[mass,damping.elbow,gravity.box,friction.box.ground] -p damping.elbow:=0.25 "
+    "-p value_parameters:=[mass,damping.elbow,gravity.box,friction.box.ground,stiffness.box.ground] "
+    "-p damping.elbow:=0.25 "
     "-p qos_overrides./cell/certificate.publisher.depth:=12"
 ).split()  # fmt: skip
 
 SCENE = """
 models: [{name: arm, urdf: arm.urdf, joints: {shoulder: 0.3, elbow: 1.2}}]
 primitives:
-  - {name: box, shape: box, size: [0.1, 0.1, 0.1], pose: {position: [1.0, 0.0, 0.05]}, base: free, mass: 2.0}
+  - {name: box, shape: box, size: [0.1, 0.1, 0.1], pose: {position: [1.0, 0.0, 0.05]}, base: free, mass: 2.0,
+     material: rubber}
+materials: {rubber: {friction: 0.5, softness: {stiffness: 1.0e7, damping: 0.01}}}
 ground: {height: 0.0}
 operational_frames: [tool]
 contact_wrench_links: [tool]

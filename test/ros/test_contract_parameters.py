@@ -132,6 +132,29 @@ def test_values_of_the_scene_are_set_by_the_service_and_by_parameters(cell):
     assert peer.call("/cell/set_values", kind, parameters=back).results[0].successful
 
 
+def height_of_the_box(peer):
+    (found,) = [t for t in newest(peer, "/tf").transforms if t.child_frame_id == "box"]
+    return found.transform.translation.z
+
+
+def test_a_soft_contact_gives_way_by_its_stiffness_over_service_and_parameter(cell):
+    """A box of 2 kg on rubber corners sinks by m g/(4 k), whoever sets k."""
+    peer, _ = cell
+
+    def rests_at(k):
+        wait_until(lambda: abs(height_of_the_box(peer) - (0.05 - 2.0 * 9.81 / (4.0 * k))) < 1e-6, f"{k:g} N/m")
+
+    rests_at(1e7)
+    asked = parameters(**{"stiffness.ground.box": 2e4, "stiffness.tool.ground": 1e4, "stiffness.box.tool": -1.0})
+    kind = "rcl_interfaces/srv/SetParameters"
+    results = peer.call("/cell/set_values", kind, parameters=asked).results
+    assert [result.successful for result in results] == [True, False, False]  # a rigid pair; no stiffness
+    rests_at(2e4)
+    assert get_parameter(peer, "stiffness.box.ground") == 2e4
+    assert set_parameters(peer, **{"stiffness.box.ground": 1e7})[0].successful
+    rests_at(1e7)
+
+
 # --- how it is set up -----------------------------------------------------------------------------------
 @on_dds  # two robots over Zenoh: test/ros/zenoh
 def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):

@@ -218,6 +218,29 @@ def test_a_sensor_in_a_fixed_joint_weighs_what_is_welded_to_the_link_behind():
     assert sim.joint_wrench("wrist")[5] == pytest.approx(1.5 * G, rel=1e-6)
 
 
+def test_the_certificate_has_what_holds_with_which_share_of_its_bound():
+    """Of its own step, whatever happened behind it; a scene without pads and welds has nothing there."""
+    box = m.Primitive("box", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 0.05)), "free", 1.0)
+    load = m.Primitive("load", "box", (0.1,) * 3, m.Pose((0.0, 0.0, 0.15)), "free", 0.5)
+    weld = m.Closure("weld", "load", "box", name="grip", attached=True, break_force=100.0)
+    cup = m.AdhesionPad("cup", "ground", force=9.81)
+    sim = mb.Simulator(mb.Scene(primitives=(box, load), ground=m.Ground(), adhesion_pads=(cup,), loop_closures=(weld,)))
+    steps = [sim.step()]
+    told = [(sim.holds(), sim.attachments())]
+    assert told[0][0]["cup"].share == pytest.approx(-1.5, abs=1e-9)  # the weights press, 1.5 times its force
+    assert told[0][1]["grip"].attached and 0.0 <= told[0][1]["grip"].share < 0.05
+    sim.set("adhesion", 0.0, of=["cup"])
+    sim.detach("grip")
+    steps.append(sim.step(steps=5))
+    told.append((sim.holds(), sim.attachments()))
+    assert told[1][0]["cup"].link == "" and not told[1][1]["grip"].attached
+    sim.attach("load", "ground")
+    sim.step()
+    assert [(step.certificate.holds, step.certificate.attachments) for step in steps] == told
+    bare = mb.Simulator(mb.Scene(primitives=(box,), ground=m.Ground())).step().certificate
+    assert (bare.holds, bare.attachments) == ({}, {})
+
+
 def test_worlds_hold_as_a_simulator_does():
     held = cups((0.0, 0.0), force=G / 0.999)
     worlds = mb.worlds.Worlds(held.scene, 2)

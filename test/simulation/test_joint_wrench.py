@@ -334,3 +334,29 @@ def test_body_coordinates_have_the_wrenches_and_readings_of_joint_coordinates(ki
     for name in ("imu", "load", "arm"):
         for found, expected in zip(bodies.sensors.read(name), tree.sensors.read(name)):
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_an_impact_reaches_gears_beside_friction_in_joints():
+    """A ball bounces on a finger whose three joints rub and are geared: the gears hold in the impact's step too."""
+    ball = Primitive("ball", "sphere", (0.03,), Pose((0.25, 0.0, 0.06)), "free", 0.5, material="rubber",
+                     velocity=mb.model.Velocity(linear=(0.0, 0.0, -1.0)))  # fmt: skip
+    parts = "".join(
+        f'<link name="{name}"><inertial><origin xyz="0.1 0 0"/><mass value="0.5"/>'
+        '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<collision><origin xyz="0.1 0 0"/><geometry><box size="0.2 0.05 0.04"/></geometry></collision></link>'
+        f'<joint name="j_{name}" type="continuous"><parent link="{parent}"/><child link="{name}"/>'
+        f'<origin xyz="{x} 0 0"/><axis xyz="0 1 0"/><dynamics friction="0.01"/></joint>'
+        for name, parent, x in (("a", "base", 0.0), ("b", "a", 0.2), ("c", "b", 0.2))
+    )
+    robot = SceneModel(f'<robot name="finger"><link name="base"/>{parts}</robot>',
+                       materials=mb.model.ModelMaterials("rubber"))  # fmt: skip
+    scene = Scene(
+        models=(robot,), primitives=(ball,), gears=(Gear("j_b", "j_a", 0.5), Gear("j_c", "j_a", 0.2)),
+        gravity=(0.0, 0.0, 0.0), loops="multipliers",
+        materials={"rubber": mb.model.Material(friction=0.5, restitution=0.5)},
+    )  # fmt: skip
+    sim = mb.Simulator(scene)
+    events = sim.step(steps=30).events
+    v = dict(zip(sim.world.joint_names, sim.joint_velocities()))
+    assert events and abs(v["j_a"]) > 0.1
+    assert (v["j_b"], v["j_c"]) == pytest.approx((0.5 * v["j_a"], 0.2 * v["j_a"]), abs=1e-9)

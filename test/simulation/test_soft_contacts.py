@@ -110,18 +110,55 @@ def test_a_pad_holds_a_cube_against_a_moment_with_the_pressure_of_a_linear_found
     assert step.certificate.residual < 1e-9 and len(step.contacts) == cells**2
 
 
-def test_a_rigid_step_is_the_limit_of_stiff_springs():
+def both(stiffness, *objects):
+    """Simulators of objects on rigid ground and with springs everywhere."""
+    scene = mb.Scene(primitives=objects, ground=m.Ground(material="soft"), materials={"soft": m.Material()})
+    stiff = dataclasses.replace(scene, materials=soft(stiffness=stiffness, shear=0.7, damping=1e-3))
+    return mb.Simulator(scene), mb.Simulator(stiff)
+
+
+def box_and_ball():
+    """A spinning box that slides with a ball on it; it lands in step 44."""
     going = m.Velocity(linear=(1.0, 0.3, 0.0), angular=(0.0, 0.0, 2.0))
     box = m.Primitive("box", "box", (0.2, 0.1, 0.1), m.Pose((0.0, 0.0, 0.06)), "free", 2.0, material="soft",
                       velocity=going)  # fmt: skip
-    above = dataclasses.replace(ball(), pose=m.Pose((0.0, 0.0, 0.161)))
-    scene = mb.Scene(primitives=(box, above), ground=m.Ground(material="soft"), materials={"soft": m.Material()})
-    rigid = mb.Simulator(scene)
-    stiff = mb.Simulator(dataclasses.replace(scene, materials=soft(stiffness=1e18, shear=0.7, damping=1e-3)))
-    for _ in range(60):
+    return box, dataclasses.replace(ball(), pose=m.Pose((0.0, 0.0, 0.161)))
+
+
+@pytest.mark.parametrize("k", [1e14, 1e16, 1e18, 1e20])
+def test_a_rigid_step_is_the_limit_of_stiff_springs(k):
+    """Step after step from the same state; the difference falls as 1/k, down to what rounding leaves."""
+    rigid, stiff = both(k, *box_and_ball())
+    for _ in range(120):
+        for sim in (stiff, rigid):
+            sim.set_state(rigid.q, rigid.v)
         ours, theirs = stiff.step(), rigid.step()
+        assert stiff.v == pytest.approx(rigid.v, abs=max(5e6 / k, 1e-10)) and len(ours.contacts) == len(theirs.contacts)
+
+
+@pytest.mark.parametrize("k", [1e17, 1e18, 1e20])
+def test_a_rigid_motion_is_the_limit_of_stiff_springs(k):
+    """Of their own for 200 steps: a ball thrown with spin, whose forces are unique."""
+    thrown = m.Velocity(linear=(1.0, 0.3, 0.0), angular=(5.0, 2.0, 3.0))
+    rigid, stiff = both(k, dataclasses.replace(ball(velocity=thrown), pose=m.Pose((0.0, 0.0, 0.06))))
+    for _ in range(200):
+        stiff.step()
+        rigid.step()
+        assert stiff.v == pytest.approx(rigid.v, abs=1e-9)
+
+
+def test_how_four_corners_share_a_load_moves_what_slides_and_spins():
+    """What the limit is for 60 steps on their own, and what a push of 1e-12 m/s does to the rigid box meanwhile."""
+    rigid, stiff = both(1e18, *box_and_ball())
+    other = mb.Simulator(rigid.scene)
+    for i in range(60):
+        if i == 44:
+            other.set_state(other.q, other.v + 1e-12)
+            rigid.set_state(rigid.q, rigid.v)
+        ours, theirs, _ = stiff.step(), rigid.step(), other.step()
         assert stiff.v == pytest.approx(rigid.v, abs=4e-9) and len(ours.contacts) == len(theirs.contacts)
     assert ours.contacts["impulse"].sum(axis=0) == pytest.approx(theirs.contacts["impulse"].sum(axis=0), abs=1e-9)
+    assert np.abs(other.v - rigid.v).max() > 1e-10
 
 
 @pytest.mark.parametrize("slope, holds", [(0.3, True), (0.5, False)])

@@ -96,6 +96,12 @@ class Compiled:
         self.site_links: dict[int, str] = {}  #: the link that a site is, where it has a name and a body
         self.left_out: list[str] = []  #: a sentence for each thing that a scene cannot tell
 
+    def limits(self, kind: str, index: int) -> tuple[float, float]:
+        """Where the limits of a joint or tendon act, ``jnt`` or ``tendon``: a margin before its range ends."""
+        low, high = getattr(self.m, f"{kind}_range")[index].tolist()
+        margin = min(float(getattr(self.m, f"{kind}_margin")[index]), 0.5 * (high - low))
+        return low + margin, high - margin
+
     def name(self, kind: str, index: int) -> str:
         """The name that the file gives a part, by the prefix of its arrays (``body``, ``jnt``, ``geom`` ...), or ''."""
         start = int(getattr(self.m, f"name_{kind}adr")[index])

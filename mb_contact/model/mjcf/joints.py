@@ -244,7 +244,7 @@ def positions(c: Compiled, joints: list[int], q: np.ndarray) -> dict[str, float]
     for j in joints:
         value = float(q[m.jnt_qposadr[j]])
         if m.jnt_limited[j] and not c.flags & {"LIMIT", "CONSTRAINT"}:
-            low, high = m.jnt_range[j].tolist()
+            low, high = c.limits("jnt", j)
             if not low <= value <= high:
                 within = min(max(value, low), high)
                 c.left_out.append(f"joint '{c.joints[j]}': it starts at its limit {within:g}, not beyond at {value:g}")

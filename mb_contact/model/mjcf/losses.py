@@ -17,14 +17,12 @@ PARTS = (
 #: arrays that are zero where nothing is meant by them, and what they mean; some only newer releases have
 EXTRAS = (
     ("jnt_stiffnesspoly", "jnt", "springs that are not linear, of joints"),
-    ("jnt_margin", "jnt", "limits that act before they are reached, margins of joints"),
     ("dof_dampingpoly", "", "damping that is not linear"),
     ("jnt_springyield", "jnt", "plastic springs of joints"),
     ("body_gravcomp", "body", "gravity compensation of bodies"),
     ("geom_adhesion", "geom", "adhesion of geoms"),
     ("geom_surfacevel", "geom", "moving surfaces of geoms"),
     ("geom_fluid", "geom", "fluid forces on geoms"),
-    ("tendon_margin", "tendon", "limits that act before they are reached, margins of tendons"),
     ("tendon_armature", "tendon", "inertia along tendons"),
     ("tendon_actfrclimited", "tendon", "limits of actuators' forces on tendons"),
     ("tendon_stiffnesspoly", "tendon", "springs that are not linear, of tendons"),

@@ -36,7 +36,7 @@ def _tendon(c: Compiled, t: int, name: str) -> Tendon:
     m = c.m
     low, high = m.tendon_lengthspring[t].tolist()
     limited = m.tendon_limited[t] and not c.flags & {"LIMIT", "CONSTRAINT"}
-    least, most = m.tendon_range[t].tolist() if limited else (None, None)
+    least, most = c.limits("tendon", t) if limited else (None, None)
     stiffness = 0.0 if "SPRING" in c.flags else float(m.tendon_stiffness[t])
     damping = 0.0 if "DAMPER" in c.flags else float(m.tendon_damping[t])
     rest = {"rest_length": high, "slack": high - low} if max(stiffness, damping) > 0.0 else {}

@@ -106,7 +106,7 @@ class Robot:
         self.joints.append(j)
         ElementTree.SubElement(element, "axis", xyz=numbers(axis))
         if limited or kind == SLIDE:
-            low, high = m.jnt_range[j] if limited else (-np.inf, np.inf)
+            low, high = self.c.limits("jnt", j) if limited else (-np.inf, np.inf)
             ElementTree.SubElement(
                 element, "limit", lower=number(low), upper=number(high), effort="inf", velocity="inf"
             )

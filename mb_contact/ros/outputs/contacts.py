@@ -15,7 +15,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.options import NodeOptions, Schedule
 from mb_contact.ros.outputs.arrays import wanted
-from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.results import NUMBERS
 
 
 class Wrenches:
@@ -121,8 +121,8 @@ class _MeanWrench:
 class Certificate:
     """certificate: how well the contact problem of the step was solved, and every contact's state."""
 
-    def __init__(self, make: Any, node: Any, simulator: Any) -> None:
-        self._make, self._simulator = make, simulator
+    def __init__(self, make: Any, node: Any) -> None:
+        self._make = make
         self._publisher = make.publisher("diagnostic_msgs/msg/DiagnosticStatus", "certificate")
         self._type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._name = f"{node.get_fully_qualified_name()}: contact certificate"
@@ -139,9 +139,9 @@ class Certificate:
         status.name, status.hardware_id = self._name, "mb_contact"
         status.message = f"{len(last.contacts)} contacts, solver {solver}"
         pairs = [("stamp", f"{stamp // 1_000_000_000}.{stamp % 1_000_000_000:09d}")]
-        pairs += [(key, _text(value)) for key, value in certificate._asdict().items()]
+        pairs += [(key, _text(value)) for key, value in zip(certificate._fields, certificate[:NUMBERS])]
         pairs += [(f"contact/{i}", contact_text(c)) for i, c in enumerate(last.contacts)]
-        pairs += held_texts(self._simulator)
+        pairs += held_texts(certificate)
         status.values = [key_value(self._make.message, key, value) for key, value in pairs]
         self._publisher.publish(status)
 
@@ -151,18 +151,16 @@ def contact_text(contact: Any) -> str:
     return f"{contact['link_a']} {contact['link_b']} {contact['state']} sigma={float(contact['sigma']):.6g}"
 
 
-def held_texts(simulator: Any) -> list[tuple[str, str]]:
+def held_texts(certificate: Any) -> list[tuple[str, str]]:
     """(key, text) of each pad and of each weld that comes on and off: what it holds, with which share of its bound."""
-    if not isinstance(simulator, Simulator):
-        return []
     pads = [
         (f"hold/{name}", f"{hold.link or 'nothing'} force={hold.force:.6g} share={hold.share:.6g} slip={hold.slip:.6g}")
-        for name, hold in simulator.holds().items()
+        for name, hold in certificate.holds.items()
     ]
     return pads + [
         (f"attachment/{name}", f"{at.link} {at.body} {'on' if at.attached else 'off'} force={at.force:.6g} "
          f"torque={at.torque:.6g} share={at.share:.6g}")
-        for name, at in simulator.attachments().items()
+        for name, at in certificate.attachments.items()
     ]  # fmt: skip
 
 

@@ -80,7 +80,7 @@ class Outputs:
         self._markers = ContactMarkers(make, simulator, options)
         self._objects = ObjectMarkers(make, simulator, options)
         self._planning = PlanningScene(make, simulator, options, self._planning)
-        self._certificate = Certificate(make, self._node, simulator)
+        self._certificate = Certificate(make, self._node)
         self._joints = JointStates(make, simulator, self.run)
         self._sensors = SensorOutputs(make, simulator, schedule.time_step, options, self._sensors)
         if former is None or anew:  # what is spawned later has no description

@@ -198,6 +198,12 @@ def _refuse_fast_modes(context):
     scene.refuse_if(fastest * context.dt > RK4_LIMIT, "integrator", message)
 
 
+def _has_unresolved_springs(context):
+    """Whether a tendon's spring moves all that there is within a step: energy does not swing by it but is lost."""
+    stiffest = max((tendon.stiffness for tendon in context.scene.tendons), default=0.0)
+    return stiffest * float(context.scene.time_step) ** 2 > context.tree.mass.sum()
+
+
 def make_integrator(context):
     """The integrator of a scene.
 
@@ -220,6 +226,8 @@ def make_integrator(context):
     if not integrator.is_euler:
         _refuse_fast_modes(context)
     left, most = GAINS[integrator.is_euler]
+    if integrator.is_euler and _has_unresolved_springs(context):
+        left = 0.0
     in_pieces = context.contact_step.in_pieces
     if not integrator.is_euler or (in_pieces and context.motions is None):  # a driven joint does work that no book has
         context.settings[GAIN_LEFT] = left

@@ -24,6 +24,7 @@ from mb_contact.core.workspace import (
 )
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
+from mb_contact.simulation.handling import Held
 from mb_contact.simulation.joints.hinges import command_hinges
 from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.state import LastStep
@@ -63,7 +64,7 @@ class Bound(NamedTuple):
     pair_links: Sequence
 
 
-NOTHING = Bound(*[None] * len(Bound._fields))
+UNBOUND = Bound(*[None] * len(Bound._fields))
 
 
 class Stepper:
@@ -84,7 +85,8 @@ class Stepper:
         self._hinged = len(context.hinges.body) > 0
         #: what a step needs or changes beside efforts
         self._more = self._hinged or context.motions is not None or len(context.joints.servos) > 0
-        self._bound = NOTHING
+        self._holds = bool(context.scene.adhesion_pads) or context.attachments is not None
+        self._bound = UNBOUND
         self._last = None  # LastStep of a step in one call: those of one length start from the same arrays
 
     def step(self, dt, command, steps=1):
@@ -149,7 +151,9 @@ class Stepper:
             view = views[points] = record[: HEAD + COLUMNS * int(points)]
         impacts = self._context.impacts
         events = () if impacts is None else tuple(impacts.events)
-        result = Step(self._state.finish_steps(start, count), view.copy(), names, links, events)
+        time = self._state.finish_steps(start, count)
+        held = Held(self._context) if self._holds else None
+        result = Step(time, view.copy(), names, links, events, held)
         if record.item(LANDINGS):
             result.events += (self._landing(start.dt, result.certificate),)
         return result

@@ -290,7 +290,7 @@ def test_what_is_left_out_is_named(peers):
     text = "\n".join(imported.left_out)
     for name in ("'eye'", "'lidar'", "'muscle'", "'pulled'", "'neck': friction, limit, initial position",
                  "'dormant'", "'curved'", "viscosity 0.1", "wind: 0.5 0 0 m/s", "textures: 'checks'",
-                 "margins of joints: 'left'", "does not begin with: 'away'"):  # fmt: skip
+                 "does not begin with: 'away'"):  # fmt: skip
         assert name in text, name
     assert "Left out: " + imported.left_out[0] in imported.scene.read_text()
 

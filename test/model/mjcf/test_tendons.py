@@ -156,3 +156,21 @@ def test_a_coupling_of_tendons_holds_as_mujocos(tmp_path):
     assert peer.d.ten_length[2] - 0.7 * peer.d.ten_length[3] == pytest.approx(0.01, abs=1e-5)
     np.testing.assert_allclose(q, peer.d.qpos, atol=1e-4)
     assert step.certificate.residual < 1e-9
+
+
+@pytest.mark.parametrize("limited", ["joint", "tendon"])
+def test_limits_act_a_margin_before_their_range_ends(limited, tmp_path):
+    """A pendulum that hangs on its limit hangs where MuJoCo's does."""
+    bounds = {name: ' limited="true" range="-0.2 0.5" margin="0.03"' if name == limited else "" for name in
+              ("joint", "tendon")}  # fmt: skip
+    peer = Beside(f"""<mujoco><compiler angle="radian"/><option timestep="0.0005"/>
+      <default><joint solreflimit="0.001 1" solimplimit="0.9999 0.9999 0.001"/>
+        <tendon solreflimit="0.001 1" solimplimit="0.9999 0.9999 0.001"/></default><worldbody>
+      <body name="arm"><joint name="j" axis="0 1 0" damping="0.3"{bounds["joint"]}/>
+        <geom type="capsule" size="0.01" fromto="0 0 0 0.3 0 0" contype="0" conaffinity="0"/></body></worldbody>
+      <tendon><fixed name="t"{bounds["tendon"]}><joint joint="j" coef="1"/></fixed></tendon></mujoco>""", tmp_path)
+    for _ in range(4000):
+        mujoco.mj_step(peer.m, peer.d)
+    peer.sim.step(steps=4000)
+    assert peer.sim.q[0] == pytest.approx(0.47, abs=1e-9) and peer.d.qpos[0] == pytest.approx(0.47, abs=1e-5)
+    assert not any("margin" in told for told in peer.imported.left_out)
