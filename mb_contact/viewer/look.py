@@ -26,8 +26,8 @@ class Look(NamedTuple):
     zenith: tuple[int, int, int]
     horizon: tuple[int, int, int]
     ground: tuple[int, int, int]
-    cell: tuple[int, int, int]  #: lines of the ground, 0.1 m apart
-    section: tuple[int, int, int]  #: and 1 m
+    cell: tuple[int, int, int]  #: lines of the ground
+    section: tuple[int, int, int]  #: and of ten cells
 
 
 def rgb(colour: tuple[float, ...]) -> tuple[int, int, int]:
@@ -38,6 +38,11 @@ def rgb(colour: tuple[float, ...]) -> tuple[int, int, int]:
 
 LIGHT = Look(rgb(ZENITH), rgb(HORIZON), rgb(GROUND), (182, 185, 184), (158, 162, 162))
 DARK = Look((20, 24, 32), (58, 66, 78), (62, 66, 71), (74, 79, 84), (98, 104, 110))
+
+
+def cell_size(size: float) -> float:
+    """Distance of the lines on the ground [m]: 0.1 m for a scene of some 0.3 to 3 m, a power of ten for others."""
+    return float(10.0 ** (np.round(np.log10(size)) - 1.0))
 
 
 def sky(look: Look, rows: int = 256) -> NDArray[np.uint8]:
@@ -56,10 +61,13 @@ def dress(server: Any, grounds: Any, dark: bool) -> None:
         grid.plane_color, grid.cell_color, grid.section_color = look.ground, look.cell, look.section
 
 
-def camera_script(floor: float | None, below: bool) -> str:
-    """The script that keeps the camera above the floor [m], and but for ``below`` above what it looks at."""
+def camera_script(floor: float | None, below: bool, near: float = 0.01) -> str:
+    """The script that keeps the camera above the floor [m], and but for ``below`` above what it looks at.
+
+    It may come as ``near`` to that [m].
+    """
     text = Path(__file__).with_name("camera.js").read_text(encoding="utf-8")
-    return text.replace("OPTIONS)", json.dumps({"floor": floor, "below": below}) + ")")
+    return text.replace("OPTIONS)", json.dumps({"floor": floor, "below": below, "near": near}) + ")")
 
 
 def plain(text: str) -> str:
@@ -67,6 +75,6 @@ def plain(text: str) -> str:
     return "".join(f"&#{ord(c)};" if c in MARKS else c for c in str(text))
 
 
-def camera_html(floor: float | None, below: bool) -> str:
+def camera_html(floor: float | None, below: bool, near: float = 0.01) -> str:
     """HTML that runs :func:`camera_script`."""
-    return CAMERA.format(script=escape(camera_script(floor, below), quote=True))
+    return CAMERA.format(script=escape(camera_script(floor, below, near), quote=True))

@@ -127,8 +127,8 @@ class Page:
 
     def limit(self) -> None:
         """Where the camera may go."""
-        floor = None if self.view is None else self.view.drawing.floor
-        self.bar.camera.content = camera_html(floor, self.bar.below.value)
+        if self.view is not None:
+            self.bar.camera.content = camera_html(self.view.drawing.floor, self.bar.below.value, self.view.near)
 
     def open_gallery(self) -> None:
         """Show the gallery of the scenes above the page."""

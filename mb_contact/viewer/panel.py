@@ -204,7 +204,7 @@ class Panel:
         lines = [f"**{snapshot.time:.3f} s** &nbsp; {pace}{_lag_text(snapshot.lag)}"]
         lines += [*map(_pull_text, snapshot.pulls), plain(snapshot.message)]
         self.status.content = "\n\n".join(filter(None, lines))
-        self.legend.content = f"an arrow of 0.1 m is {0.1 / self._layer.scale:.3g} N"
+        self.legend.content = f"an arrow of {self._graph.cell:g} m is {self._graph.cell / self._layer.scale:.3g} N"
         if snapshot.certificate:
             rows = [f"| {words} | {plain(text)} |" for words, text in snapshot.certificate.items()]
             self.certificate.content = "\n".join(["| | |", "|---|---|", *rows])

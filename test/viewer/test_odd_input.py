@@ -208,3 +208,22 @@ def test_a_recording_can_be_asked_by_several_at_once(one_state):
         assert other.is_alive()  # until the first has its answer
     other.join(10.0)
     assert not other.is_alive()
+
+
+@NEEDS_VISER
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
+def test_a_scene_of_any_size_is_seen_whole(scale, tmp_path):
+    """Nothing is nearer than what a camera sees, or behind it; ground, arrows and axes are of the scene's size."""
+    path = tmp_path / "sized.yaml"
+    bead = {"name": "bead", "shape": "sphere", "size": [scale], "mass": scale**3, "base": "free",
+            "pose": {"position": [0.0, 0.0, scale]}}  # fmt: skip
+    path.write_text(yaml.safe_dump({"ground": {}, "primitives": [bead]}), encoding="utf-8")
+    with shown(mb.Simulator(path)) as loop:
+        view = loop._page.view
+        camera, axes = view.server.initial_camera, view.graph._axes["axes_length"]
+        far = np.linalg.norm(camera.position - camera.look_at)
+        assert 3.0 * scale < far < 10.0 * scale
+        assert camera.near < 0.05 * far and camera.far > 100.0 * far
+        assert view.near < 0.05 * far and f'"near": {view.near}' in loop._page.bar.camera.content.replace("&quot;", '"')
+        assert 0.2 < view.layer.scale * 9.81 * scale**3 / axes < 5.0
+        assert 0.1 < view.graph.cell / scale <= 1.0 and view.graph.grounds[0].fade_distance > 2.0 * far
