@@ -28,6 +28,7 @@ NORMAL = 0.05  #: length of a drawn normal, of the scene's size
 SIDES = 16  #: of a drawn friction cone
 
 
+# Meshes throw shadows and receive none: a page's shadows have no bias, so lit faces would be in their own.
 class Crowd:
     """Moving links that one mesh each draws, the same but for its colour: one node, which a browser draws in one call.
 
@@ -45,6 +46,7 @@ class Crowd:
         self.mesh = server.scene.add_batched_meshes_simple(
             name, *creased(parts[0]), self._rows[:, 3:], self._rows[:, :3], batched_scales=np.ones(len(parts)),
             batched_colors=np.array([rgb(part.colour) for part in parts], np.uint8), lod="off", side="double",
+            receive_shadow=False,
         )  # fmt: skip
 
     def place(self, poses: Poses) -> None:
@@ -137,10 +139,11 @@ class SceneGraph:
     def _mesh(self, part, name, root=LINKS):
         node = f"{node_name(part.link, root)}/{name}"
         if part.texture is not None:
-            return self._attached(self._server.scene.add_mesh_trimesh(node, textured(part)), part.link)
+            mesh = self._server.scene.add_mesh_trimesh(node, textured(part), receive_shadow=False)
+            return self._attached(mesh, part.link)
         mesh = self._server.scene.add_mesh_simple(
             node, *creased(part), side="double",
-            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
+            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None, receive_shadow=False,
         )  # fmt: skip
         return self._attached(mesh, part.link)
 

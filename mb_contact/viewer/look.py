@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mb_contact.core.rays.light import GROUND, HORIZON, ZENITH
+from mb_contact.core.rays.light import GROUND, HORIZON, LAMP, ZENITH
 
 PANEL = 330  #: width of the panel [pixels]
+SUN, SKY, FLOOR = 2.9, 1.5, 0.9  #: light of the lamp, from above and from below, that makes colours those of pictures
 MARKS = frozenset("&<>\"|*_`[]\\~#")  #: characters that mean something in markdown or HTML
 CAMERA = '<img hidden src="data:," onerror="{script}">'  #: runs a script: the page has no other way for one
 
@@ -52,8 +53,16 @@ def sky(look: Look, rows: int = 256) -> NDArray[np.uint8]:
     return np.repeat(np.round(colours).astype(np.uint8)[:, None], 8, axis=1)
 
 
-def dress(server: Any, grounds: Any, dark: bool) -> None:
-    """Give page, sky and grounds (grids of the scene) their colours."""
+def dress(server: Any, grounds: Any, dark: bool, shadows: bool = True) -> None:
+    """Give page, sky and grounds (grids of the scene) their colours, and the scene the lamp of pictures.
+
+    Without viser's picture of surroundings as light, which takes a browser without a graphics card most of a frame.
+    """
+    scene, below = server.scene, round(255.0 * FLOOR / SKY)
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(enabled=False)
+    scene.add_light_hemisphere("/sky", ground_color=(below,) * 3, intensity=SKY)
+    scene.add_light_directional("/lamp", intensity=SUN, cast_shadow=shadows, position=tuple(100.0 * np.array(LAMP)))
     look = DARK if dark else LIGHT
     server.gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=dark)
     server.scene.set_background_image(sky(look), format="png")

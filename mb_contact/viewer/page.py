@@ -122,8 +122,9 @@ class Page:
 
     # --- how it looks ---------------------------------------------------------------------------
     def dress(self) -> None:
-        """Light or dark, as it is ticked."""
-        dress(self.server, () if self.view is None else self.view.graph.grounds, self.bar.dark.value)
+        """Light or dark, with or without shadows, as it is ticked."""
+        grounds = () if self.view is None else self.view.graph.grounds
+        dress(self.server, grounds, self.bar.dark.value, self.bar.shadows.value)
 
     def limit(self) -> None:
         """Where the camera may go."""

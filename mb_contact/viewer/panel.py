@@ -63,7 +63,7 @@ class Bar:
             self.dark = gui.add_checkbox("dark", False)
             self.dark.on_update(lambda _: page.dress())
             self.shadows = gui.add_checkbox("shadows", True, hint="A browser that draws slowly turns them off, once.")
-            self.shadows.on_update(lambda _: page.server.scene.configure_default_lights(cast_shadow=self.shadows.value))
+            self.shadows.on_update(lambda _: page.dress())
             self.below = gui.add_checkbox("look from below", False, hint="Else the camera is above what it looks at.")
             self.below.on_update(lambda _: page.limit())
             self.export = gui.add_button("save an HTML file", hint="Runs without a server: the frames that are kept.")

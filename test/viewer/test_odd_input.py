@@ -22,6 +22,7 @@ import zstandard
 
 import mb_contact as mb
 from mb_contact.cli import main
+from mb_contact.core.rays.light import LAMP
 from mb_contact.errors import InputError
 from mb_contact.ros.recorder import Recorder
 from mb_contact.simulation.initial import link_poses
@@ -227,3 +228,15 @@ def test_a_scene_of_any_size_is_seen_whole(scale, tmp_path):
         assert view.near < 0.05 * far and f'"near": {view.near}' in loop._page.bar.camera.content.replace("&quot;", '"')
         assert 0.2 < view.layer.scale * 9.81 * scale**3 / axes < 5.0
         assert 0.1 < view.graph.cell / scale <= 1.0 and view.graph.grounds[0].fade_distance > 2.0 * far
+
+
+@NEEDS_VISER
+def test_pages_have_the_lamp_of_pictures_and_faces_are_not_in_their_own_shadow():
+    with shown(mb.Simulator(CAN)) as loop:
+        view, bar = loop._page.view, loop._page.bar
+        scene = view.server.scene
+        lamp = scene.get_handle_by_name("/lamp")
+        np.testing.assert_allclose(lamp.position / np.linalg.norm(lamp.position), LAMP, atol=1e-5)
+        assert lamp.cast_shadow and not scene.get_handle_by_name("/links/can/visual_0").receive_shadow
+        bar.shadows.value = False
+        until(lambda: not scene.get_handle_by_name("/lamp").cast_shadow)
