@@ -14,7 +14,7 @@ from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
-from mb_contact.viewer.look import cell_size, rgb
+from mb_contact.viewer.look import cell_size, linear, rgb
 from mb_contact.viewer.normals import creased, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
@@ -45,7 +45,7 @@ class Crowd:
         self._rows = np.tile((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (len(parts), 1))  #: places and quaternions w x y z
         self.mesh = server.scene.add_batched_meshes_simple(
             name, *creased(parts[0]), self._rows[:, 3:], self._rows[:, :3], batched_scales=np.ones(len(parts)),
-            batched_colors=np.array([rgb(part.colour) for part in parts], np.uint8), lod="off", side="double",
+            batched_colors=np.array([linear(part.colour) for part in parts], np.uint8), lod="off", side="double",
             receive_shadow=False,
         )  # fmt: skip
 
@@ -300,7 +300,8 @@ class ContactLayer:
         arrows = self.scale * contacts.forces
         long = np.linalg.norm(arrows, axis=1, keepdims=True) / (self.longer * CUT * self._size)
         tips = contacts.points + arrows / np.maximum(long, 1.0)
-        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), colours
+        lights = np.array([linear(np.divide(COLOURS[state], 255.0)) for state in contacts.states], np.uint8)
+        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), lights
 
     def _draw_cones(self, contacts):
         if contacts is None:

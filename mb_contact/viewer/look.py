@@ -37,6 +37,11 @@ def rgb(colour: tuple[float, ...]) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def linear(colour: Any) -> tuple[int, int, int]:
+    """The same as amounts of light, which a browser takes the colours of arrows and of meshes in one node for."""
+    return rgb(tuple(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour))
+
+
 LIGHT = Look(rgb(ZENITH), rgb(HORIZON), rgb(GROUND), (182, 185, 184), (158, 162, 162))
 DARK = Look((20, 24, 32), (58, 66, 78), (62, 66, 71), (74, 79, 84), (98, 104, 110))
 
