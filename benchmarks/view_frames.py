@@ -6,10 +6,10 @@
     python benchmarks/view_frames.py [--seconds 8] [--only lift]
 
 ``MB_CONTACT_BROWSER`` names a Chromium.  The simulator with its page and the browser are a process each, on the cores
-that this one may use.  Each scene runs, or is paused, while the camera turns, with shadows or without them.  Printed are
-the frames that the browser draws a second, at most 60, which depend on what else the machine does, and what does not:
-the CPU time of a frame, of all threads of the browser, and its draw calls.  Exit code 1 where two cores that have
-nothing else to do cannot draw as many frames a second, and simulate, as SCENES says.
+that this one may use.  Each scene runs, or is paused, while the camera turns, with shadows or without them.
+Printed are the frames that the browser draws a second, at most 60, which depend on what else the machine does, and
+what does not: the CPU time of a frame, of all threads of the browser, and its draw calls.  Exit code 1 where two cores
+that have nothing else to do cannot draw as many frames a second, and simulate, as SCENES says.
 """
 
 from __future__ import annotations
