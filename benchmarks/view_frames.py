@@ -6,10 +6,10 @@
     python benchmarks/view_frames.py [--seconds 8] [--only lift]
 
 ``MB_CONTACT_BROWSER`` names a Chromium.  The simulator with its page and the browser are a process each, on the cores
-that this one may use.  Each scene runs, or is paused while the camera turns, with shadows or without them.  Printed are
-the frames that the browser draws a second, at most 60, which depend on what else the machine does, and what does not:
-the CPU time of a frame, of all threads of the browser, and its draw calls.  Exit code 1 where two cores that have
-nothing else to do cannot draw as many frames a second, and simulate, as SCENES says.
+that this one may use.  Each scene runs, or is paused, while the camera turns, with shadows or without them.
+Printed are the frames that the browser draws a second, at most 60, which depend on what else the machine does, and
+what does not: the CPU time of a frame, of all threads of the browser, and its draw calls.  Exit code 1 where two cores
+that have nothing else to do cannot draw as many frames a second, and simulate, as SCENES says.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ def measure(scene, more, shadows, seconds, folder):
             if not shadows:
                 page.click("Page and files")
                 page.click("shadows")
-            if "--paused" in more:
-                page.evaluate(TURN)
+            page.evaluate(TURN)  # a page draws only what has changed
             page.wait("window.counted.frames > 30")  # everything has come, and shaders are compiled
             begun, before, spent = time.perf_counter(), page.evaluate("window.counted"), _all_cpu(browser.pid, view.pid)
             time.sleep(seconds)

@@ -23,6 +23,8 @@ from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.interventions import EVENTS, decode, do_again
 from mb_contact.simulation.surfaces.simulator import AnySimulator, simulator_of
 
+MAGIC = b"\x89MCAP0\r\n"  #: with which an MCAP file begins and ends
+CUT = "it has no end, as where a recorder was killed; `mcap recover {0} -o whole.mcap` keeps what it has"
 APPLIED = "applied_efforts"  #: private name of the recorded topic
 _STATES, _COMMANDS = "/joint_states", "/joint_commands"
 _WANTED = (_STATES, _COMMANDS, f"/{APPLIED}", f"/{EVENTS}")
@@ -106,7 +108,18 @@ def open_recording(path: str | Path) -> Iterator[Any]:
     except MbContactError:
         raise
     except Exception as error:  # rosbags has many
-        raise CommunicationError(f"cannot read the recording '{path}': {' '.join(str(error).split())}") from None
+        why = CUT.format(path) if _is_cut(Path(path)) else " ".join(str(error).split())
+        raise CommunicationError(f"cannot read the recording '{path}': {why}") from None
+
+
+def _is_cut(path):
+    """Whether a file begins as MCAP and does not end so."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        begin = file.read(len(MAGIC))
+        file.seek(-min(len(MAGIC), path.stat().st_size), 2)
+        return begin == MAGIC and (file.read() != MAGIC or path.stat().st_size == len(MAGIC))
 
 
 def read_recording(path: str) -> Any:

@@ -17,7 +17,6 @@ from mb_contact.viewer.render import picture
 
 FILM = 8  #: pictures of a film at most
 SECONDS = 0.4  #: for which each is shown
-FINE = 5_000  #: triangles from which a film shows collision shapes
 SIZE, SMALL = (640, 480), (320, 240)
 
 
@@ -43,8 +42,6 @@ def draw(simulator: Any, frames: Sequence[tuple[float, Mapping]], folder: Path, 
     files[0].write_bytes(png([picture(drawing, poses[shown], camera_of(drawing, poses, SIZE))]))
     if len(poses) > 1:
         chosen = np.unique(np.linspace(0, len(poses) - 1, min(FILM, len(poses))).round().astype(int))
-        if sum(len(part.triangles) for part in drawing.visuals) > FINE:
-            drawing = drawing._replace(visuals=drawing.collisions)
         camera = camera_of(drawing, poses, SMALL)
         files.append(folder / "film.png")
         files[1].write_bytes(png([picture(drawing, poses[i], camera) for i in chosen], SECONDS))

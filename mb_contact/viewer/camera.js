@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Keeps the camera above what it looks at, or where it may look from below, above the floor.
-// OPTIONS is put in its place: {floor: height or null, below: whether it may look from below}, heights in metres.
+// OPTIONS is put in its place: {floor: height or null, below: whether it may look from below, near: least distance}, in metres.
 (() => {
   const known = window.mbContactCamera;
   window.mbContactCamera = Object.assign(known || {}, OPTIONS);
@@ -26,7 +26,8 @@
     return null;
   };
   const limit = (controls) => {
-    const { floor, below } = window.mbContactCamera;
+    const { floor, below, near } = window.mbContactCamera;
+    if (controls.minDistance > near) controls.minDistance = near;
     const target = controls.getTarget(controls.mbTarget || (controls.mbTarget = controls.camera.position.clone()));
     let most = below ? Math.PI : LEVEL;  // heights are y here
     if (floor !== null && floor !== undefined) {
@@ -38,7 +39,7 @@
     if (controls.polarAngle > most + 1e-3) controls.rotatePolarTo(most, false);
   };
   // Shadows take most of the time of a browser without a graphics card: one that draws slowly turns them off.
-  const SLOW = 15, SECONDS = 4;  // frames a second, and how long they are counted
+  const SLOW = 25, SECONDS = 4;  // frames a second, and how long they are counted
   let counted = 0, since = 0, turned = false;
   const watch = () => {
     const now = performance.now() / 1000;

@@ -50,4 +50,4 @@ def html_of(view: View, frames: Sequence[Snapshot], dark: bool = False) -> str:
         if view.shown is not None:
             view.draw_scene(view.shown)
     end = text.index("</body>")
-    return f"{text[:end]}<script>{camera_script(view.drawing.floor, False)}</script>{text[end:]}"
+    return f"{text[:end]}<script>{camera_script(view.drawing.floor, False, view.near)}</script>{text[end:]}"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.shapes.shape_meshes import turned
+from mb_contact.ros.outputs.sizes import diagonal
 from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
 from mb_contact.viewer.render import Camera, picture
@@ -89,7 +90,7 @@ def camera_of(drawing: Drawing, poses: Sequence[Mapping], size: tuple[int, int])
                 places.append(part.vertices @ quat_to_matrix(quaternion).T + p)
     points = np.concatenate(places or [part.vertices for part in drawing.visuals] or [np.zeros((1, 3))])
     low, high = points.min(axis=0), points.max(axis=0)
-    middle, reach = 0.5 * (low + high), max(0.55 * float(np.linalg.norm(high - low)), 0.05)
+    middle, reach = 0.5 * (low + high), 0.55 * diagonal(low, high)
     eye = middle + 3.4 * reach * LINE_OF_SIGHT / np.linalg.norm(LINE_OF_SIGHT)
     return Camera(tuple(eye), tuple(middle), 0.6, *size)
 

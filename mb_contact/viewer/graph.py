@@ -14,7 +14,7 @@ from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
-from mb_contact.viewer.look import rgb
+from mb_contact.viewer.look import cell_size, linear, rgb
 from mb_contact.viewer.normals import creased, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
@@ -24,10 +24,11 @@ CROWDS, CROWD = "/crowds", 8  #: above the nodes of links that look alike, and f
 STILL = 7  #: digits of a pose in which it has changed, if it has
 COLLISION = (255, 120, 30)  #: colour of collision shapes
 AXES = 0.12  #: length of the axes of a link, of the scene's size
-NORMAL = 0.05  #: length of a drawn normal [m]
+NORMAL = 0.05  #: length of a drawn normal, of the scene's size
 SIDES = 16  #: of a drawn friction cone
 
 
+# Meshes throw shadows and receive none: a page's shadows have no bias, so lit faces would be in their own.
 class Crowd:
     """Moving links that one mesh each draws, the same but for its colour: one node, which a browser draws in one call.
 
@@ -44,7 +45,8 @@ class Crowd:
         self._rows = np.tile((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (len(parts), 1))  #: places and quaternions w x y z
         self.mesh = server.scene.add_batched_meshes_simple(
             name, *creased(parts[0]), self._rows[:, 3:], self._rows[:, :3], batched_scales=np.ones(len(parts)),
-            batched_colors=np.array([rgb(part.colour) for part in parts], np.uint8), lod="off", side="double",
+            batched_colors=np.array([linear(part.colour) for part in parts], np.uint8), lod="off", side="double",
+            receive_shadow=False,
         )  # fmt: skip
 
     def place(self, poses: Poses) -> None:
@@ -94,6 +96,7 @@ class SceneGraph:
         size: float = 1.0,
     ) -> None:  # fmt: skip
         self._server, self._drawing, self._attach = server, drawing, attach
+        self.cell = cell_size(size)  #: of the ground [m]
         self._axes = {"show_axes": False, "axes_length": AXES * size, "axes_radius": 0.04 * AXES * size}
         self._names: dict[str, Any] = {}
         self._shown = {"axes": False, "names": False}
@@ -136,10 +139,11 @@ class SceneGraph:
     def _mesh(self, part, name, root=LINKS):
         node = f"{node_name(part.link, root)}/{name}"
         if part.texture is not None:
-            return self._attached(self._server.scene.add_mesh_trimesh(node, textured(part)), part.link)
+            mesh = self._server.scene.add_mesh_trimesh(node, textured(part), receive_shadow=False)
+            return self._attached(mesh, part.link)
         mesh = self._server.scene.add_mesh_simple(
             node, *creased(part), side="double",
-            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
+            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None, receive_shadow=False,
         )  # fmt: skip
         return self._attached(mesh, part.link)
 
@@ -156,7 +160,8 @@ class SceneGraph:
 
     def _plane(self, plane, name):
         self.grounds.append(self._server.scene.add_grid(
-            f"{node_name(plane.link)}/{name}", infinite_grid=True, cell_size=0.1, section_size=1.0, fade_distance=15.0,
+            f"{node_name(plane.link)}/{name}", infinite_grid=True, cell_size=self.cell,
+            section_size=10.0 * self.cell, fade_distance=150.0 * self.cell,
             plane_opacity=1.0, shadow_opacity=0.35, wxyz=wxyz(matrix_to_quat(plane.R)), position=plane.p,
         ))  # fmt: skip
 
@@ -290,12 +295,13 @@ class ContactLayer:
         colours = np.array([COLOURS[state] for state in contacts.states], np.uint8)
         both = np.repeat(colours[:, None], 2, axis=1)
         self.points.points, self.points.colors = contacts.points, colours
-        tips = contacts.points + NORMAL * contacts.normals
+        tips = contacts.points + NORMAL * self._size * contacts.normals
         self.normals.points, self.normals.colors = np.stack([contacts.points, tips], axis=1), both
         arrows = self.scale * contacts.forces
         long = np.linalg.norm(arrows, axis=1, keepdims=True) / (self.longer * CUT * self._size)
         tips = contacts.points + arrows / np.maximum(long, 1.0)
-        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), colours
+        lights = np.array([linear(np.divide(COLOURS[state], 255.0)) for state in contacts.states], np.uint8)
+        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), lights
 
     def _draw_cones(self, contacts):
         if contacts is None:

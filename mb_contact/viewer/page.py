@@ -122,13 +122,14 @@ class Page:
 
     # --- how it looks ---------------------------------------------------------------------------
     def dress(self) -> None:
-        """Light or dark, as it is ticked."""
-        dress(self.server, () if self.view is None else self.view.graph.grounds, self.bar.dark.value)
+        """Light or dark, with or without shadows, as it is ticked."""
+        grounds = () if self.view is None else self.view.graph.grounds
+        dress(self.server, grounds, self.bar.dark.value, self.bar.shadows.value)
 
     def limit(self) -> None:
         """Where the camera may go."""
-        floor = None if self.view is None else self.view.drawing.floor
-        self.bar.camera.content = camera_html(floor, self.bar.below.value)
+        if self.view is not None:
+            self.bar.camera.content = camera_html(self.view.drawing.floor, self.bar.below.value, self.view.near)
 
     def open_gallery(self) -> None:
         """Show the gallery of the scenes above the page."""

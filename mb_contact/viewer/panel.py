@@ -63,7 +63,7 @@ class Bar:
             self.dark = gui.add_checkbox("dark", False)
             self.dark.on_update(lambda _: page.dress())
             self.shadows = gui.add_checkbox("shadows", True, hint="A browser that draws slowly turns them off, once.")
-            self.shadows.on_update(lambda _: page.server.scene.configure_default_lights(cast_shadow=self.shadows.value))
+            self.shadows.on_update(lambda _: page.dress())
             self.below = gui.add_checkbox("look from below", False, hint="Else the camera is above what it looks at.")
             self.below.on_update(lambda _: page.limit())
             self.export = gui.add_button("save an HTML file", hint="Runs without a server: the frames that are kept.")
@@ -204,7 +204,7 @@ class Panel:
         lines = [f"**{snapshot.time:.3f} s** &nbsp; {pace}{_lag_text(snapshot.lag)}"]
         lines += [*map(_pull_text, snapshot.pulls), plain(snapshot.message)]
         self.status.content = "\n\n".join(filter(None, lines))
-        self.legend.content = f"an arrow of 0.1 m is {0.1 / self._layer.scale:.3g} N"
+        self.legend.content = f"an arrow of {self._graph.cell:g} m is {self._graph.cell / self._layer.scale:.3g} N"
         if snapshot.certificate:
             rows = [f"| {words} | {plain(text)} |" for words, text in snapshot.certificate.items()]
             self.certificate.content = "\n".join(["| | |", "|---|---|", *rows])

@@ -22,9 +22,11 @@ from mb_contact.viewer.drawing import Drawing, Part
 from mb_contact.viewer.normals import part_normals
 from mb_contact.viewer.snapshot import Poses
 
-SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
+SHADOW_PIXELS = 1400  #: of a depth buffer seen from the lamp
+SURROUNDED, WIDER = 1.5, 6.0  #: side of the finest, of what is seen at the target; of each, of the one before it
 SOFT = 13  #: side of the square of those over which the edge of a shadow is softened
 FINE = 2  #: samples a pixel along each axis
+NEAR, GAP = 0.005, 1e-4  #: nearest that is seen, and floor below its height, of the way to the target, 1 m at most
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,16 @@ def render(
     colours = np.concatenate([np.asarray(colours, dtype=np.float64), [GROUND]])  # the last one is the floor's
     width, height = FINE * camera.width, FINE * camera.height
     back, right, up = _axes(np.subtract(camera.eye, camera.target))
-    seen = (triangles - np.array(camera.eye)) @ np.stack([right, up, -back], axis=1)
-    depth = np.maximum(seen[..., 2], 1e-3)
+    far = min(1.0, float(np.linalg.norm(np.subtract(camera.eye, camera.target))))
     scale = 0.5 * height / np.tan(0.5 * camera.angle)
-    screen = np.array([0.5 * width, 0.5 * height]) + scale * seen[..., :2] / depth[..., None] * (1.0, -1.0)
-    ahead = (seen[..., 2] > 1e-2).all(axis=1)
-    which, near = _buffer(screen, 1.0 / depth, ahead, width, height)  # 1/depth is linear on the screen
+    seen, of = _ahead((triangles - np.array(camera.eye)) @ np.stack([right, up, -back], axis=1), NEAR * far)
+    screen = np.array([0.5 * width, 0.5 * height]) + scale * seen[..., :2] / seen[..., 2:] * (1.0, -1.0)
+    which, near = _buffer(screen, 1.0 / seen[..., 2], width, height)  # 1/depth is linear on the screen
+    which = np.append(of, -1)[which]
     x, y = np.meshgrid((np.arange(width) + 0.5 - 0.5 * width) / scale, (0.5 * height - np.arange(height) - 0.5) / scale)
     rays = x[..., None] * right + y[..., None] * up - back
     if floor is not None:
-        _put_floor(triangles, floor, np.array(camera.eye), rays, which, near)
+        _put_floor(triangles, floor - GAP * far, np.array(camera.eye), rays, which, near)
     pixels = np.flatnonzero(which >= 0)
     hit, sights = which.ravel()[pixels], rays.reshape(-1, 3)
     coats = colours[hit]
@@ -94,7 +96,7 @@ def render(
     both = np.concatenate([triangles, corner_normals(triangles) if normals is None else normals], axis=1)
     picture = np.empty_like(sights)
     middle, eye = np.append(*_middle(triangles)), np.array([camera.eye])
-    shadows = _shadows(triangles[: len(triangles) - marks])
+    shadows = _shadows(triangles[: len(triangles) - marks], camera)
     paint(pixels, hit, coats, both, near.ravel(), sights, eye, *shadows, SOFT, middle, picture)
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
@@ -110,7 +112,7 @@ def _put_floor(triangles, height, eye, rays, which, near):
     """A square floor around what stands on it, where nothing is nearer; it is the triangle behind the last one."""
     centre, half = _middle(triangles)
     with np.errstate(divide="ignore"):
-        nearness = rays[..., 2] / (height - 1e-4 - eye[2])  # of where each ray meets its plane
+        nearness = rays[..., 2] / (height - eye[2])  # of where each ray meets its plane
     places = eye[:2] + rays[..., :2] / np.where(nearness > 0.0, nearness, np.inf)[..., None]
     there = (nearness > near) & (np.abs(places - centre) < half).all(axis=-1)
     which[there], near[there] = len(triangles), nearness[there]
@@ -124,22 +126,56 @@ def _axes(back):
     return back, right, np.cross(back, right)
 
 
-def _shadows(triangles):
-    """What the lamp sees of triangles: a depth buffer, its axes, and where it begins, as ``paint`` wants them."""
+def _ahead(seen, near):
+    """The parts of triangles (t, 3, 3) whose third coordinate is larger than near, as triangles; which each is of."""
+    inside = seen[..., 2] > near
+    count, first = inside.sum(axis=1), np.arange(len(seen))
+    parts, of = [seen[count == 3]], [first[count == 3]]
+    for alone in (1, 2):  # corners ahead: the other kind's one comes first
+        rows = first[count == alone]
+        start = np.argmax(inside[rows] if alone == 1 else ~inside[rows], axis=1)
+        a, b, c = (seen[rows, (start + k) % 3] for k in range(3))
+        p, q = (a + (x - a) * ((near - a[:, 2]) / (x[:, 2] - a[:, 2]))[:, None] for x in (b, c))
+        pieces = [(a, p, q)] if alone == 1 else [(p, b, c), (p, c, q)]
+        parts += [np.stack(piece, axis=1) for piece in pieces]
+        of += [rows] * len(pieces)
+    return np.concatenate(parts), np.concatenate(of)
+
+
+def _shadows(triangles, camera):
+    """What the lamp sees of triangles: depth buffers, their axes, and where they begin, as ``paint`` wants them.
+
+    The last is of all of them, those before it of what is around the target, where one pixel of it would be large.
+    """
     back, right, up = _axes(LAMP)
     frame = np.stack([right, up, back], axis=1)
     seen = triangles @ frame
     low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
-    scale = (SHADOW_PIXELS - 2) / max((high - low).max(), 1e-9)
-    low = low - 1.0 / scale  # one pixel of light around all that throws a shadow
-    base = seen[..., 2].min() - 1.0
-    screen, all_of_them = (seen[..., :2] - low) * scale, np.ones(len(seen), dtype=bool)
-    _, near = _buffer(screen, seen[..., 2] - base, all_of_them, SHADOW_PIXELS, SHADOW_PIXELS)
-    return near, frame, np.array([[*low, base, scale]])
+    base, whole = seen[..., 2].min() - 1.0, max((high - low).max(), 1e-9)
+    wide = 2.0 * np.linalg.norm(np.subtract(camera.eye, camera.target)) * np.tan(0.5 * camera.angle)
+    side, lows, sides = SURROUNDED * wide * max(1.0, camera.width / camera.height), [], []
+    while SURROUNDED * side < whole:
+        lows.append((np.array(camera.target) @ frame)[:2] - 0.5 * side)
+        sides.append(side)
+        side *= WIDER
+    scales = (SHADOW_PIXELS - 2) / np.array([*sides, whole])
+    lows = np.array([*lows, low]) - 1.0 / scales[:, None]  # one pixel of light around all that throws a shadow
+    buffers = [_buffer((seen[..., :2] - corner) * scale, seen[..., 2] - base, SHADOW_PIXELS, SHADOW_PIXELS)[1]
+               for corner, scale in zip(lows, scales)]  # fmt: skip
+    at = np.column_stack([lows, np.full(len(scales), base), scales])
+    return np.array(buffers), np.array([*map(lamp_tiles, buffers)]), frame, at
 
 
-def _buffer(screen, nearness, wanted, width, height):
+def lamp_tiles(depth: Floats) -> Floats:
+    """Highest and lowest (2, t, t) of a depth buffer (s, s) in squares of SOFT + 1 pixels."""
+    size = SOFT + 1
+    count = -(-len(depth) // size)
+    squares = np.pad(depth, (0, count * size - len(depth)), mode="edge").reshape(count, size, count, size)
+    return np.array([squares.max(axis=(1, 3)), squares.min(axis=(1, 3))])
+
+
+def _buffer(screen, nearness, width, height):
     """Nearest triangle of each pixel, or -1, and its nearness: larger is nearer, linear on the screen."""
     which, near = np.full((height, width), -1, dtype=np.int64), np.zeros((height, width))
-    draw_triangles(np.ascontiguousarray(screen), np.ascontiguousarray(nearness), wanted, which, near)
+    draw_triangles(np.ascontiguousarray(screen), np.ascontiguousarray(nearness), which, near)
     return which, near

@@ -12,6 +12,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.ros.outputs.sizes import diagonal
 from mb_contact.viewer.dragging import Dragging
 from mb_contact.viewer.graph import ContactLayer, SceneGraph
 from mb_contact.viewer.panel import Panel
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ORIGIN = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 CORNERS = np.array([[k >> i & 1 for i in range(3)] for k in range(8)])  #: of a box, as rows of its two ends
 SIGHT = np.array([0.75, -0.7, 0.5])  #: from the middle of a scene to the camera, of its size
+NEAR, FAR = 0.01, 1000.0  #: what a camera sees of a scene of 1 m [m]; of others by their sizes
 WAIT = 0.1  #: longest wait for a frame before a signal is looked at [s]
 
 
@@ -50,7 +52,9 @@ class View:
         self.graph = SceneGraph(server, drawing, poses, attach, measure)
         self.layer = ContactLayer(server, measure, drawing.weight)
         self.panel = Panel(self, source, title, poses)
+        self.near = NEAR * min(1.0, size)  #: nearest that a camera sees or comes [m]
         for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
+            camera.near, camera.far = self.near, FAR * max(1.0, size)
             camera.look_at = middle
             camera.position = middle + size * SIGHT
 
@@ -97,4 +101,4 @@ def extent(drawing: Drawing, poses: Poses) -> tuple[Floats, float]:
         corners.append(box[CORNERS, range(3)] @ quat_to_matrix(quaternion).T + p)
     every = np.concatenate(corners[1:] or corners)
     low, high = every.min(axis=0), every.max(axis=0)
-    return 0.5 * (low + high), max(0.1, float(np.linalg.norm(high - low)))
+    return 0.5 * (low + high), diagonal(low, high)

@@ -8,15 +8,19 @@ Covers testing/pictures.py, testing/plugin.py, testing/report.py.
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+import mb_contact as mb
 from mb_contact.cli import main
 from mb_contact.model.resources import child_environment
+from mb_contact.testing.pictures import draw
 from paths import ROOT
 
 pytestmark = pytest.mark.long
@@ -50,6 +54,24 @@ def test_a_test_that_fails_leaves_what_shows_it(tmp_path, capsys):
     assert page.count("<svg") == 1 and page.count("data:image/png") == 2 and "the box stays &amp; holds" in page
     assert (out / "picture.png").stat().st_size > 2_000 and b"acTL" in (out / "film.png").read_bytes()
     assert main(["replay", str(out / "scene.yaml"), str(out / "run.mcap")]) == 0
+
+
+def test_pictures_and_films_show_fine_visuals(tmp_path):
+    Image, trimesh = pytest.importorskip("PIL.Image"), pytest.importorskip("trimesh")
+    trimesh.creation.icosphere(5, 0.1).export(tmp_path / "fine.stl")  # 20,480 triangles
+    ball = "{name: ball, shape: box, size: [0.3, 0.02, 0.02], mass: 1, base: free"
+    seen = "color: [1, 0, 0], visual: {mesh: fine.stl}}"
+    (tmp_path / "fine.yaml").write_text(f"primitives: [{ball}, {seen}]\n", encoding="utf-8")
+    sim = mb.Simulator(tmp_path / "fine.yaml")
+    pose = {"ball": sim.link_pose("ball")}
+    files = draw(sim, [(0.0, pose), (0.1, pose)], tmp_path, 0.0)
+    parts = []
+    for path in files:
+        picture = np.asarray(Image.open(io.BytesIO(path.read_bytes())).convert("RGB")).astype(int)
+        red = picture[..., 0] - picture[..., 1:].max(axis=-1) > 40
+        across = red[:, red.any(axis=0)], red[red.any(axis=1)]
+        parts.append(red.sum() / (across[0].shape[1] * across[1].shape[0]))  # of the box around it
+    assert len(parts) == 2 and np.allclose(parts, np.pi / 4.0, atol=0.02)
 
 
 def test_what_is_odd_about_a_scene_is_said_before_it_is_tested(tmp_path, capsys):

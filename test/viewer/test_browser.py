@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page in a real browser: drags, plots, scenes, videos, the gallery, loops, recordings, HTML files, sliders.
+"""The page in a real browser: drags, plots, scenes, videos, the gallery, loops, recordings, HTML files, sliders, nodes.
 
 ``MB_CONTACT_BROWSER`` names a Chromium; with ``MB_CONTACT_SCREENSHOTS`` pictures are kept in that folder.
 
@@ -23,13 +23,14 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.cli import main
-from mb_contact.viewer.command import _another, _play, _simulate, _write
+from mb_contact.viewer.command import _another, _follow, _play, _simulate, _write
 from mb_contact.viewer.options import ViewOptions
 from mb_contact.viewer.page import Page
 from paths import ROOT
 from ros.support import Session
 from viewer.browser import MISSING, Browser, find_browser
 from viewer.serving import free_port, new_server
+from viewer.test_topics import ROBOT
 
 pytestmark = [
     pytest.mark.slow,
@@ -327,6 +328,28 @@ def test_a_recording_is_played_from_its_timeline(browser, tmp_path, monkeypatch)
         page.wait("document.body.innerText.includes('0.500 s')")
         page.wait("document.querySelector('.u-legend') !== null")
         picture(page, "view_recording")
+
+
+@pytest.mark.parametrize("root", ["world", "base", "map", "odom"])
+def test_a_followed_box_falls_whatever_a_root_link_is_called(root, browser, tmp_path, monkeypatch):
+    (tmp_path / "r.urdf").write_text(ROBOT.format(root=root, tool="tool", joint="joint"), encoding="utf-8")
+    box = "{name: box, shape: box, size: [0.2, 0.2, 0.2], mass: 1, base: free, pose: {position: [0, 0, 1.1]}}"
+    scene = tmp_path / "scene.yaml"
+    robot = "{urdf: r.urdf, pose: {position: [2, 0, 1]}}"
+    scene.write_text(f"ground: {{}}\nmodels: [{robot}]\nprimitives: [{box}]\n", encoding="utf-8")
+    with Session() as ros:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        with shown(_follow(scene, ViewOptions(follow=True, backend="embedded"))) as session:
+            page, _ = opened(browser, session)
+            ros.node(scene)
+            session.view.panel.inspector.choice.value = "box"
+            page.wait("document.body.innerText.includes('at 0.000, 0.000, 0.100 m')")
+            page.wait("/lag \\d+ ms/.test(document.body.innerText)")
+            page.front()
+            page.evaluate(FRAME)
+            picture(page, f"view_followed_{root}")
+            session.view.panel.inspector.choice.value = "tool"
+            page.wait("document.body.innerText.includes('at 2.000, 0.000, 1.000 m')")
 
 
 def test_an_html_file_is_opened_without_a_server(browser, tmp_path):

@@ -66,6 +66,9 @@ def test_they_are_where_the_simulator_has_them_and_what_rests_is_not_sent_again(
         np.testing.assert_allclose(place, simulator.link_pose(link)[0], atol=1e-6)
     turns = np.roll(crowd.mesh.batched_wxyzs, -1, axis=1)
     np.testing.assert_allclose(turns, [simulator.link_pose(link)[1] for link in crowd.links], atol=1e-6)
+    colours = {part.link: np.array(part.colour) for part in view.drawing.visuals}
+    lights = np.array([colours[link] for link in crowd.links]) ** 2.2  # about what a screen makes of a colour
+    np.testing.assert_allclose(crowd.mesh.batched_colors / 255.0, lights, atol=0.015)
     assert len({tuple(colour) for colour in crowd.mesh.batched_colors}) > 1
     before = crowd._rows
     view.draw(frame)

@@ -22,6 +22,7 @@ import zstandard
 
 import mb_contact as mb
 from mb_contact.cli import main
+from mb_contact.core.rays.light import LAMP
 from mb_contact.errors import InputError
 from mb_contact.ros.recorder import Recorder
 from mb_contact.simulation.initial import link_poses
@@ -208,3 +209,34 @@ def test_a_recording_can_be_asked_by_several_at_once(one_state):
         assert other.is_alive()  # until the first has its answer
     other.join(10.0)
     assert not other.is_alive()
+
+
+@NEEDS_VISER
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
+def test_a_scene_of_any_size_is_seen_whole(scale, tmp_path):
+    """Nothing is nearer than what a camera sees, or behind it; ground, arrows and axes are of the scene's size."""
+    path = tmp_path / "sized.yaml"
+    bead = {"name": "bead", "shape": "sphere", "size": [scale], "mass": scale**3, "base": "free",
+            "pose": {"position": [0.0, 0.0, scale]}}  # fmt: skip
+    path.write_text(yaml.safe_dump({"ground": {}, "primitives": [bead]}), encoding="utf-8")
+    with shown(mb.Simulator(path)) as loop:
+        view = loop._page.view
+        camera, axes = view.server.initial_camera, view.graph._axes["axes_length"]
+        far = np.linalg.norm(camera.position - camera.look_at)
+        assert 3.0 * scale < far < 10.0 * scale
+        assert camera.near < 0.05 * far and camera.far > 100.0 * far
+        assert view.near < 0.05 * far and f'"near": {view.near}' in loop._page.bar.camera.content.replace("&quot;", '"')
+        assert 0.2 < view.layer.scale * 9.81 * scale**3 / axes < 5.0
+        assert 0.1 < view.graph.cell / scale <= 1.0 and view.graph.grounds[0].fade_distance > 2.0 * far
+
+
+@NEEDS_VISER
+def test_pages_have_the_lamp_of_pictures_and_faces_are_not_in_their_own_shadow():
+    with shown(mb.Simulator(CAN)) as loop:
+        view, bar = loop._page.view, loop._page.bar
+        scene = view.server.scene
+        lamp = scene.get_handle_by_name("/lamp")
+        np.testing.assert_allclose(lamp.position / np.linalg.norm(lamp.position), LAMP, atol=1e-5)
+        assert lamp.cast_shadow and not scene.get_handle_by_name("/links/can/visual_0").receive_shadow
+        bar.shadows.value = False
+        until(lambda: not scene.get_handle_by_name("/lamp").cast_shadow)

@@ -291,7 +291,7 @@ def test_an_html_file_has_the_scene_and_its_frames_and_loads_nothing(server, tmp
     frames = page.view.panel.timeline.frames
     assert duration == pytest.approx(frames[-1].time - frames[0].time + 1 / 30)
     assert "/links/can/visual_0" in names and max(times) == pytest.approx(frames[-1].time - frames[0].time)
-    assert "maxPolarAngle" in text and '{"floor": 0.0, "below": false}' in text
+    assert "maxPolarAngle" in text and '{"floor": 0.0, "below": false, "near": ' in text
     assert re.search(r"""<(script|link|img)[^>]*(src|href)="https?:""", text) is None
     page.stop()
     (tmp_path / "folder.html").mkdir()

@@ -170,6 +170,11 @@ def test_what_cannot_be_shown_is_told(tmp_path, two_robots):
     (tmp_path / "broken.mcap").write_bytes(b"nothing")
     with pytest.raises(CommunicationError, match="cannot read the recording"):
         Bag(tmp_path / "broken.mcap")
+    whole = two_robots[0].read_bytes()
+    for size in (8, 100, len(whole) // 2, len(whole) - 3):
+        (tmp_path / "cut.mcap").write_bytes(whole[:size])
+        with pytest.raises(CommunicationError, match="it has no end, as where a recorder was killed"):
+            Bag(tmp_path / "cut.mcap")
     recorder = Recorder(str(tmp_path / "empty.mcap"), lambda: 0)
     recorder.add_topic("/said", "std_msgs/msg/String")
     recorder.close()

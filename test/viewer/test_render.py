@@ -11,13 +11,15 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.rays.light import GROUND, HORIZON, LAMP, ZENITH
-from mb_contact.core.rays.shade import part_reached
+from mb_contact.core.rays.shade import part_seen
 from mb_contact.model.shapes.normals import corner_normals
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
-from mb_contact.viewer.drawing import Part
+from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.film import HERE, camera_of
 from mb_contact.viewer.normals import creased, part_normals
-from mb_contact.viewer.render import SOFT, Camera, render
+from mb_contact.viewer.render import SOFT, Camera, lamp_tiles, render
 
+CUBES = ((0.0, 0.0, 0.5), 0.5), ((1.5, 0.0, 0.2), 0.2)  #: their middles, and half their sides
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
 
 
@@ -106,13 +108,64 @@ def test_the_shade_of_a_ball_has_no_facets():
 
 def test_the_edge_of_a_shadow_has_no_steps():
     """Behind a straight edge, along one of its pixels' axes or aslant, the light grows steadily, not pixel by pixel."""
-    frame, at = np.eye(3), np.array([[0.0, 0.0, 0.0, 1.0]])  # a pixel of the lamp is a metre
+    frame, at = np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])  # a pixel of the lamp is a metre
     place = np.linspace(20.0, 44.0, 481)
     for slope in (0.0, 0.5):
         rows, columns = np.mgrid[0:64, 0:64] + 0.5
         depth = np.where(columns + slope * (rows - 32.0) < 32.0, 100.0, 1.0)
-        seen = np.array([part_reached(depth, frame, at, SOFT, (x, 32.0, 1.0)) for x in place])
+        seen = np.array([part_seen(depth, lamp_tiles(depth), frame, at, SOFT, (x, 32.0, 1.0)) for x in place])
         assert seen[0] == 0.0 and seen[-1] == 1.0
         assert np.abs(np.diff(seen)).max() <= 0.051 / SOFT * (1.0 + 1e-9)
         if slope == 0.0:
             np.testing.assert_allclose(seen, np.clip((place - 32.0) / SOFT + 0.5, 0.0, 1.0), atol=1e-12)
+
+
+def test_what_is_thinner_than_a_soft_edge_throws_its_part_of_a_shadow():
+    frame, at = np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])
+    depth = np.ones((64, 64))
+    depth[30:32, 30:33] = 100.0
+    for row, column in ((31.0, 31.5), (27.0, 34.0), (36.5, 36.5)):
+        seen = part_seen(depth, lamp_tiles(depth), frame, at, SOFT, (column, row, 1.0))
+        assert abs(seen - (1.0 - 6.0 / SOFT**2)) < 1e-12
+
+
+def boxes(*places_and_halves):
+    """Triangles of boxes, and their colours."""
+    corners = []
+    for place, half in places_and_halves:
+        vertices, triangles = box_mesh(half)
+        corners.append((vertices + place)[triangles])
+    every = np.concatenate(corners)
+    return every, np.tile((0.6, 0.6, 0.6), (len(every), 1))
+
+
+def test_a_shadow_is_as_sharp_whatever_stands_far_away():
+    crate = ((0.0, 0.0, 0.25), (0.25,) * 3)
+    walls = ((0.0, 50.0, 1.5), (50.0, 0.25, 1.5)), ((-50.0, 0.0, 1.5), (0.25, 50.0, 1.5))
+    camera = Camera((-1.5, 2.0, 2.0), (0.0, 0.0, 0.25), width=240, height=180)
+    alone, among = (render(*boxes(*all_of_them), camera) for all_of_them in ((crate,), (crate, *walls)))
+    assert (np.abs(alone.astype(int) - among).max(axis=-1) > 30).mean() < 0.002  # the edge alone is softer
+    dark = alone.sum(axis=-1) < 0.75 * np.median(alone.sum(axis=-1))
+    assert dark.mean() > 0.02
+
+
+def test_a_picture_is_the_same_at_any_scale():
+    """Of millimetres and of hundreds of metres: nothing is cut off, and shadows are as long and as dark."""
+    pictures = []
+    for scale in (2e-3, 1.0, 300.0):
+        shapes = boxes(*(([scale * x for x in place], (scale * half,) * 3) for place, half in CUBES))
+        corners = shapes[0].reshape(-1, 3)
+        part = Part("it", corners, np.arange(len(corners)).reshape(-1, 3), RED)
+        drawing = Drawing([part], [], [], ("it",), {}, [])
+        camera = camera_of(drawing, [{"it": HERE}] * 2, (160, 120))
+        pictures.append(render(*shapes, camera).astype(int))
+    for other in (pictures[0], pictures[2]):
+        changed = np.abs(other - pictures[1])[60:].max(axis=-1) > 12  # the mist of the horizon is above
+        assert changed.mean() < 0.01
+
+
+def test_what_reaches_behind_the_camera_is_drawn_in_front_of_it():
+    slab, colours = boxes(((0.0, 0.0, -0.5), (50.0, 50.0, 0.5)))
+    camera = Camera((0.0, -3.0, 2.0), (0.0, 0.0, 0.0), width=120, height=80)
+    picture = render(slab, np.tile(RED, (len(slab), 1)), camera, None)
+    assert len(of_colour(picture, 0)[0]) == 120 * 80

@@ -86,7 +86,7 @@ def test_contacts_are_drawn_as_the_step_has_them(server, view):
     np.testing.assert_allclose(arrows, layer.scale * contacts.forces, rtol=1e-4, atol=1e-6)
     layer.show("normals", True)
     lines = np.diff(layer.normals.points, axis=1)[:, 0]
-    np.testing.assert_allclose(lines, 0.05 * contacts.normals, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(lines, 0.05 * view.drawing.size * contacts.normals, rtol=1e-4, atol=1e-6)
     layer.show("cones", True)
     assert layer.cones.visible and len(layer.cones.vertices) == 17 * len(contacts.points)
     layer.show("cones", False)

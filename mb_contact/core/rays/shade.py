@@ -12,7 +12,7 @@ from mb_contact.core.rays.shapes import normal
 from mb_contact.core.tree.spatial import length_of, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
-LIFTED, SLACK = 2e-3, 8.0  #: above a surface from which the lamp is looked for [m], and below what it sees [its pixels]
+LIFTED, SLACK = 1.5, 8.0  #: above a surface from which the lamp is looked for, and below what it sees [its pixels]
 
 
 @unlocked
@@ -111,14 +111,13 @@ def shade(kind, size, turn, origin, triangles, solid, colours, R, axes, rays, t,
 
 
 @unlocked
-def draw_triangles(screen, nearness, wanted, which, near):
+def draw_triangles(screen, nearness, which, near):
     """Draw triangles into a depth buffer.
 
     Parameters
     ----------
     screen, nearness : (t, 3, 2), (t, 3)
         Of their corners: columns and rows, and what is larger of the nearer one, linear on the screen.
-    wanted : bool (t,)
     which, near : int64 (h, w), (h, w)
         Nearest triangle of each pixel, and its nearness in the pixel's middle; what is not nearer stays.
     """
@@ -127,7 +126,7 @@ def draw_triangles(screen, nearness, wanted, which, near):
         bx, by = screen[row, 1]
         cx, cy = screen[row, 2]
         whole = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        if not wanted[row] or abs(whole) < 1e-12:
+        if abs(whole) < 1e-12:
             continue
         left, right = max(0.0, math.floor(min(ax, bx, cx))), min(float(near.shape[1]), math.ceil(max(ax, bx, cx)))
         top, bottom = max(0.0, math.floor(min(ay, by, cy))), min(float(near.shape[0]), math.ceil(max(ay, by, cy)))
@@ -143,7 +142,7 @@ def draw_triangles(screen, nearness, wanted, which, near):
 
 
 @unlocked
-def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, soft, middle, out):
+def paint(pixels, hit, colours, triangles, near, rays, eye, depth, tiles, frame, at, soft, middle, out):
     """Colours of a picture's rays, of which a depth buffer says what they meet, under a lamp with another one.
 
     Parameters
@@ -158,10 +157,14 @@ def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, so
         The place that a ray meets is the eye's plus the ray over this [1/m].
     rays, eye : (n, 3), (1, 3)
         World axes [m].
-    depth : (s, s)
-        What the lamp sees: heights above the lowest of all along ``frame``'s third axis [m], 0 where nothing.
-    frame, at : (3, 3), (1, 4)
-        Axes of the lamp as columns; lowest places [m] on its first two, and on the third, and pixels a metre.
+    depth : (m, s, s)
+        What the lamp sees, ever more of it: heights above the lowest of all along ``frame``'s third axis [m], 0 where
+        nothing.
+    tiles : (m, 2, t, t)
+        Highest and lowest of each ``depth`` in squares of ``soft`` + 1 pixels.
+    frame, at : (3, 3), (m, 4)
+        Axes of the lamp as columns; of each ``depth`` lowest places [m] on the first two, and on the third, and pixels
+        a metre.
     soft : int
         Side of the square around a place over which the edges of shadows are softened, odd [pixels of ``depth``].
     middle : (3,)
@@ -179,7 +182,7 @@ def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, so
         n, side = ((0.0, 0.0, 1.0), -d[2]) if floor else smooth_normal(triangles[hit[k]], point, d)
         long = max(length_of(n), 1e-300) * (1.0 if side >= 0.0 else -1.0)
         n = (n[0] / long, n[1] / long, n[2] / long)
-        reached = part_reached(depth, frame, at, soft, vector_sum(point, LIFTED, n))
+        reached = part_reached(depth, tiles, frame, at, soft, point, n)
         colour = shaded(vector(colours, k), n, d, reached, 0.0 if floor else GLOSS)
         mist = 0.0
         if floor:
@@ -191,22 +194,37 @@ def paint(pixels, hit, colours, triangles, near, rays, eye, depth, frame, at, so
 
 
 @kernel
-def part_reached(depth, frame, at, soft, point):
-    """Part of the lamp that is seen from a point, as ``paint`` has it: the mean over a square, which has no steps."""
+def part_reached(depth, tiles, frame, at, soft, point, n):
+    """Part of the lamp that is seen from a point of a surface with normal n, by the finest ``depth`` that has it."""
+    x = frame[0, 0] * point[0] + frame[1, 0] * point[1] + frame[2, 0] * point[2]
+    y = frame[0, 1] * point[0] + frame[1, 1] * point[1] + frame[2, 1] * point[2]
+    last, pixels = depth.shape[0] - 1, depth.shape[1]
+    for k in range(last):
+        column, row = (x - at[k, 0]) * at[k, 3], (y - at[k, 1]) * at[k, 3]
+        if min(column, row) >= soft and max(column, row) < pixels - soft:
+            return part_seen(depth[k], tiles[k], frame, at[k], soft, vector_sum(point, LIFTED / at[k, 3], n))
+    return part_seen(depth[last], tiles[last], frame, at[last], soft, vector_sum(point, LIFTED / at[last, 3], n))
+
+
+@kernel
+def part_seen(depth, tiles, frame, at, soft, point):
+    """Part of the lamp that is seen from a point, by one depth buffer: the mean over a square, which has no steps."""
     x = frame[0, 0] * point[0] + frame[1, 0] * point[1] + frame[2, 0] * point[2]
     y = frame[0, 1] * point[0] + frame[1, 1] * point[1] + frame[2, 1] * point[2]
     z = frame[0, 2] * point[0] + frame[1, 2] * point[1] + frame[2, 2] * point[2]
-    scale, pixels = at[0, 3], depth.shape[0]
-    column, row = (x - at[0, 0]) * scale, (y - at[0, 1]) * scale
+    scale, pixels = at[3], depth.shape[0]
+    column, row = (x - at[0]) * scale, (y - at[1]) * scale
     if min(column, row) < 0.0 or max(column, row) >= pixels:
         return 1.0
-    deep = z - at[0, 2] + SLACK / scale
+    deep = z - at[2] + SLACK / scale
     left, top = math.floor(column - 0.5 * soft), math.floor(row - 0.5 * soft)
-    lit = lamp_sees(depth, int(row), int(column), deep)
-    for corner in range(4):
-        lit += lamp_sees(depth, int(top) + soft * (corner // 2), int(left) + soft * (corner % 2), deep)
-    if lit == 0 or lit == 5:
-        return lit / 5
+    lit, dark, size = True, True, soft + 1
+    for i in range(max(0, int(top)) // size, min(pixels - 1, int(top) + soft) // size + 1):
+        for j in range(max(0, int(left)) // size, min(pixels - 1, int(left) + soft) // size + 1):
+            lit = lit and (tiles[0, i, j] <= deep or tiles[0, i, j] == 0.0)
+            dark = dark and tiles[1, i, j] > deep and tiles[1, i, j] != 0.0
+    if lit or dark:
+        return 1.0 if lit else 0.0
     reached = 0.0
     across, down = column - 0.5 * soft - left, row - 0.5 * soft - top  # of the first pixels what is outside the square
     for i in range(soft + 1):

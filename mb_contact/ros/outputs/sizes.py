@@ -14,6 +14,7 @@ from mb_contact.types import WORLD
 
 _CORNERS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 AROUND = 3.0  #: diagonals of all that moves: what is larger surrounds the scene
+SMALLEST = 1e-6  #: box that is no point [m]
 _ROWS = 64  #: and columns of a height field at most
 
 
@@ -45,8 +46,13 @@ def scene_box(world: Any) -> Any:
 
 def scene_size(world: Any) -> float:
     """Diagonal of :func:`scene_box`, by which arrows and axes are measured [m]."""
-    low, high = scene_box(world)
-    return max(0.1, float(np.linalg.norm(high - low)))
+    return diagonal(*scene_box(world))
+
+
+def diagonal(low: Any, high: Any) -> float:
+    """Diagonal of a box [m], by which what goes with it is drawn; 0.1 of one that is a point."""
+    length = float(np.linalg.norm(np.subtract(high, low)))
+    return length if length > SMALLEST else 0.1
 
 
 def _placed(box, position, quaternion):
