@@ -75,7 +75,7 @@ class Impacts:
         self.lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
         self.rule = 1.0, float(self._every), self._threshold, self.lag  #: as ``StepArrays.impact`` has it
         self._total = np.zeros((len(world.geoms.kind), 6))
-        self.loop_impulse = np.zeros(context.couplings.rows)  #: of loops and gears, by the impacts of this step
+        self.loop_impulse = np.zeros(context.couplings.rows + len(context.joints.rubbing))  #: by the step's impacts
         self.time = context.time
         self.keeps = False  #: whether the step's impacts are kept on ``tape``, as its derivative asks for
         self._clear()
