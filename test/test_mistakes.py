@@ -160,12 +160,16 @@ IN_SCENES += [
     ("mass: 0.2", "mass: 0.2, scale: 0.001", "primitives[1].scale: must be a list of 3 numbers, got '0.001'"),
     ("sensors: [", "sensors: [{name: eyes, kind: imu, link: tip}, ",
      "sensors[1].name: 'eyes' is used twice; give each its own name"),
+    ("time_step: 0.002", "entities: {bxo: {tags: [a]}}", "entities.bxo: there is no 'bxo'; did you mean 'box'?"),
+    ("time_step: 0.002", "contact_wrench_links: [tip, tip]", "contact_wrench_links[1]: 'tip' stands here twice; leave"),
+    ("time_step: 0.002", "contact_wrench_links: [a.b, a b]", "'a b' has topics of a_b, as another one; change"),
     ("time_step: 0.002", "collision_filters: {disable: [tip, box]}",
      "collision_filters.disable[0]: must be a list of 2 names, got 'tip'"),
 ]
 #: What runs, and is told.
 ODD_SCENES = [
     ("link: tip}", "link: tip, rate: 333}", "sensors[0].rate: 333 /s is 250 /s with steps of 0.002 s"),
+    ("control_period: 0.004", "contact_rate: 333", "rates.contact_rate: 333 /s is 250 /s with steps of 0.002 s"),
     ("-9.81]", "9.81]", "gravity is 9.81 m/s^2 along z, which points up"),
 ]
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
