@@ -8,6 +8,8 @@ Covers checks.py, errors.py.
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -292,6 +294,9 @@ IN_COMMANDS = [
     ("run robot.urdf --ros-args -r joint_states", "'-r joint_states' in --ros-args must look like name:=value"),
     ("chekc robot.urdf", "invalid choice: 'chekc'"),
     ("check model.xml", "it is a model of MuJoCo; mb-contact import model.xml --out FOLDER makes a scene of it"),
+    ("check 'my model.xml'", "it is a model of MuJoCo; mb-contact import 'my model.xml' --out FOLDER makes a scene"),
+    ("info 'my scene.yaml'", "it is YAML, as scenes are; mb-contact check 'my scene.yaml' takes a scene"),
+    ("replay 'my run.mcap' robot.urdf", "mb-contact replay SCENE 'my run.mcap'"),
     ("check world.sdf", "there is no <model> and no <include>"),
     ("check robot.urdf --package-path nowhere", "--package-path: there is no folder 'nowhere'"),
     ("info none.urdf", "no URDF: 'none.urdf' does not exist"),
@@ -329,6 +334,7 @@ FILES = {
     "cup.stl": CUP, "cup.step": "x", "robot.urdf": ROBOT, "model.xml": "<mujoco/>", "world.sdf": "<sdf/>",
     "exp.yaml": "expect:\n- {height: box}\n", "params.yaml": "node:\n  ros__parameters: {}\n", "params.yml": "a: 1",
     "sim.launch.py": "a = 1", "run.mcap": "\x89MCAP", "macro.urdf": "<robot name='macro'/>",
+    "my run.mcap": "\x89MCAP", "my model.xml": "<mujoco/>", "my scene.yaml": "a: 1",
 }  # fmt: skip
 
 
@@ -361,7 +367,7 @@ def test_the_sentence_tells_it(kind, what, said, tmp_path, monkeypatch, capsys):
         (tmp_path / name).write_text(text)
     if kind == "command":
         try:
-            assert cli.main(what.split()) == 2
+            assert cli.main(shlex.split(what)) == 2
         except SystemExit as end:
             assert end.code == 2
         (line,) = capsys.readouterr().err.splitlines()
