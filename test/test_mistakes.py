@@ -237,6 +237,8 @@ ODD_ROBOTS = [
     ('lower="-1" upper="1"', 'lower="-180" upper="180"',
      "joint 'j': limits of 180 rad are many turns; 180 degrees are 3.142 rad"),
     ('xyz="0 0 1"', 'xyz="0 0 1" rpy="0 0 90"', "rpy of 90 rad is more than a turn; 90 degrees are 1.571 rad"),
+    ('type="revolute"', 'type="continuous"',
+     "joint 'j': limits of a continuous joint are not applied; type=\"revolute\" has limits"),
     ("<link name", '<xacro:property name="a" value="1"/><link name', "<xacro:property> and its like are passed over"),
 ]
 IN_PYTHON = [
@@ -310,6 +312,7 @@ IN_COMMANDS = [
     ("new robot.urdf --robot robot.urdf", "robot.urdf is a file; the first word after new is the name of a folder"),
     ("new cell --robot cup.stl", "cup.stl: not a robot: it is a mesh"),
     ("new cell", "the following arguments are required: --robot"),
+    ("new cell --robot macro.urdf", "the robot has no <link>; add at least one; of a xacro file that only defines"),
     ("new cell --robot none.urdf", "'none.urdf' does not exist"),
     ("new cell --robot robot.urdf --gripper robot.urdf", "--gripper and --at belong together"),
     ("new cell --robot robot.urdf --tcp 0 0 0.1", "--tcp needs --gripper and --at"),
