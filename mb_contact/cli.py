@@ -289,6 +289,7 @@ def _say_in_place(line):
 
 def _new(arguments):
     from pathlib import Path
+    from shlex import quote
 
     from mb_contact.programs.new import Wanted, WantedRobot, new_scene
 
@@ -299,7 +300,7 @@ def _new(arguments):
     servos = sum(len(model.actuators) for model in scene.models)
     print(f"wrote {file}: {servos} position actuators, {len(scene.primitives)} primitives")
     print("".join(f"warning: {line}\n" for line in scene.doubts), end="")
-    print(f"mb-contact check {file}\nmb-contact view {file}")
+    print(f"mb-contact check {quote(str(file))}\nmb-contact view {quote(str(file))}")
     return 0
 
 

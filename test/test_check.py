@@ -100,9 +100,11 @@ def ran(path):
     """Whether a node of the scene runs for two steps, and the view draws it."""
 
     def both():
-        run_node(str(path), RunOptions(duration=0.004, backend="embedded"))
+        if run_node(str(path), RunOptions(duration=0.004, backend="embedded")).failure:
+            return 1
         scene = mb.load_scene(path)
         scene_drawing(scene, mb.build_world(scene))
+        return 0
 
     return verdict(both)
 
@@ -123,6 +125,17 @@ def alone(monkeypatch):
 def test_check_and_run_agree_on_mutated_scenes(tmp_path):
     verdicts = [agree(seed, tmp_path) for seed in SEEDS]
     assert 0 < sum(verdicts) < len(SEEDS)
+
+
+@pytest.mark.parametrize("name, fine", [("b_x", True), ("bo x", True), ("b.ox", False), ("b ox", False)])
+def test_free_objects_whose_topics_are_one_are_refused_by_both(name, fine, tmp_path, capsys):
+    scene = copy.deepcopy(BASE)
+    scene["primitives"].append({**scene["primitives"][1], "name": name, "pose": {"position": [0, 4, 0.05]}})
+    scene["primitives"].append({**scene["primitives"][-1], "name": "b_ox", "pose": {"position": [0, 6, 0.05]}})
+    path = tmp_path / "scene.yaml"
+    path.write_text(yaml.safe_dump(scene, sort_keys=False))
+    assert (cli.main(["check", str(path)]) == 0) == ran(path) == fine
+    assert fine or f"'{name}' and 'b_ox' share external_wrench/b_ox; rename one" in capsys.readouterr().err
 
 
 @pytest.mark.slow

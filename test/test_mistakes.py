@@ -8,6 +8,8 @@ Covers checks.py, errors.py.
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -160,12 +162,16 @@ IN_SCENES += [
     ("mass: 0.2", "mass: 0.2, scale: 0.001", "primitives[1].scale: must be a list of 3 numbers, got '0.001'"),
     ("sensors: [", "sensors: [{name: eyes, kind: imu, link: tip}, ",
      "sensors[1].name: 'eyes' is used twice; give each its own name"),
+    ("time_step: 0.002", "entities: {bxo: {tags: [a]}}", "entities.bxo: there is no 'bxo'; did you mean 'box'?"),
+    ("time_step: 0.002", "contact_wrench_links: [tip, tip]", "contact_wrench_links[1]: 'tip' stands here twice; leave"),
+    ("time_step: 0.002", "contact_wrench_links: [a.b, a b]", "'a b' has topics of a_b, as another one; change"),
     ("time_step: 0.002", "collision_filters: {disable: [tip, box]}",
      "collision_filters.disable[0]: must be a list of 2 names, got 'tip'"),
 ]
 #: What runs, and is told.
 ODD_SCENES = [
     ("link: tip}", "link: tip, rate: 333}", "sensors[0].rate: 333 /s is 250 /s with steps of 0.002 s"),
+    ("control_period: 0.004", "contact_rate: 333", "rates.contact_rate: 333 /s is 250 /s with steps of 0.002 s"),
     ("-9.81]", "9.81]", "gravity is 9.81 m/s^2 along z, which points up"),
 ]
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -231,6 +237,8 @@ ODD_ROBOTS = [
     ('lower="-1" upper="1"', 'lower="-180" upper="180"',
      "joint 'j': limits of 180 rad are many turns; 180 degrees are 3.142 rad"),
     ('xyz="0 0 1"', 'xyz="0 0 1" rpy="0 0 90"', "rpy of 90 rad is more than a turn; 90 degrees are 1.571 rad"),
+    ('type="revolute"', 'type="continuous"',
+     "joint 'j': limits of a continuous joint are not applied; type=\"revolute\" has limits"),
     ("<link name", '<xacro:property name="a" value="1"/><link name', "<xacro:property> and its like are passed over"),
 ]
 IN_PYTHON = [
@@ -288,6 +296,9 @@ IN_COMMANDS = [
     ("run robot.urdf --ros-args -r joint_states", "'-r joint_states' in --ros-args must look like name:=value"),
     ("chekc robot.urdf", "invalid choice: 'chekc'"),
     ("check model.xml", "it is a model of MuJoCo; mb-contact import model.xml --out FOLDER makes a scene of it"),
+    ("check 'my model.xml'", "it is a model of MuJoCo; mb-contact import 'my model.xml' --out FOLDER makes a scene"),
+    ("info 'my scene.yaml'", "it is YAML, as scenes are; mb-contact check 'my scene.yaml' takes a scene"),
+    ("replay 'my run.mcap' robot.urdf", "mb-contact replay SCENE 'my run.mcap'"),
     ("check world.sdf", "there is no <model> and no <include>"),
     ("check robot.urdf --package-path nowhere", "--package-path: there is no folder 'nowhere'"),
     ("info none.urdf", "no URDF: 'none.urdf' does not exist"),
@@ -301,6 +312,7 @@ IN_COMMANDS = [
     ("new robot.urdf --robot robot.urdf", "robot.urdf is a file; the first word after new is the name of a folder"),
     ("new cell --robot cup.stl", "cup.stl: not a robot: it is a mesh"),
     ("new cell", "the following arguments are required: --robot"),
+    ("new cell --robot macro.urdf", "the robot has no <link>; add at least one; of a xacro file that only defines"),
     ("new cell --robot none.urdf", "'none.urdf' does not exist"),
     ("new cell --robot robot.urdf --gripper robot.urdf", "--gripper and --at belong together"),
     ("new cell --robot robot.urdf --tcp 0 0 0.1", "--tcp needs --gripper and --at"),
@@ -325,6 +337,7 @@ FILES = {
     "cup.stl": CUP, "cup.step": "x", "robot.urdf": ROBOT, "model.xml": "<mujoco/>", "world.sdf": "<sdf/>",
     "exp.yaml": "expect:\n- {height: box}\n", "params.yaml": "node:\n  ros__parameters: {}\n", "params.yml": "a: 1",
     "sim.launch.py": "a = 1", "run.mcap": "\x89MCAP", "macro.urdf": "<robot name='macro'/>",
+    "my run.mcap": "\x89MCAP", "my model.xml": "<mujoco/>", "my scene.yaml": "a: 1",
 }  # fmt: skip
 
 
@@ -357,7 +370,7 @@ def test_the_sentence_tells_it(kind, what, said, tmp_path, monkeypatch, capsys):
         (tmp_path / name).write_text(text)
     if kind == "command":
         try:
-            assert cli.main(what.split()) == 2
+            assert cli.main(shlex.split(what)) == 2
         except SystemExit as end:
             assert end.code == 2
         (line,) = capsys.readouterr().err.splitlines()

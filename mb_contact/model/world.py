@@ -323,7 +323,7 @@ class WorldBuilder(RobotParts):
         )
 
     def _check_names(self):
-        """Every link that the scene mentions exists."""
+        """Every link and entity that the scene mentions exists."""
         scene = self.scene
         wanted = [(f"operational_frames[{i}]", name) for i, name in enumerate(scene.operational_frames)]
         wanted += [(f"contact_wrench_links[{i}]", name) for i, name in enumerate(scene.contact_wrench_links)]
@@ -339,6 +339,11 @@ class WorldBuilder(RobotParts):
                 )
         for i, pair in enumerate(scene.collision_filters.disable):
             wanted += [(f"collision_filters.disable[{i}]", name) for name in pair]
+        entities = [entry.name or model.name for entry, model in zip(scene.models, self.models)]
+        entities += [entry.name for entry in scene.primitives]
+        for name in scene.entities:
+            known = instead_of(name, entities, "there are")
+            scene.refuse_if(name not in entities, f"entities.{name}", f"there is no '{name}'; {known}")
         for key, name in wanted:
             if name not in self.frames:
                 raise scene.error(key, f"no link is called '{name}'; {instead_of(name, self.frames, 'links:')}")

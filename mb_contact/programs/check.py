@@ -9,6 +9,7 @@ from typing import Any
 from mb_contact.model.describe import describe_model, describe_scene
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.ros.options import NodeOptions, Schedule
+from mb_contact.ros.pushes import PushInbox
 from mb_contact.simulation.initial import initial_penetrations
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surfaces.simulator import surface_simulator
@@ -32,7 +33,9 @@ def run_check(scene: str, progress: Callable[[str], Any], strict: bool = False) 
     else:
         sim = Simulator(scene, progress=progress)
         _ = sim.sensors if sim.scene.sensors else None
-        Schedule(NodeOptions(), sim.scene.rates, sim.time_step)
+        options = NodeOptions()
+        Schedule(options, sim.scene.rates, sim.time_step)
+        PushInbox(sim.world, options.external_wrench_links, sim.scene.contact_wrench_links, options, None)
         odd = sim.warnings
         lines = describe_scene(sim.scene, sim.world)
     verdict = f"runs, with {len(odd)} warning{'s' if len(odd) > 1 else ''}" if odd else "fine"

@@ -69,7 +69,8 @@ class PushInbox:
         for link in _chosen(world, links, near):
             topic = f"external_wrench/{sanitise(link)}"
             if topic in self.topics:
-                raise CommunicationError(f"external_wrench_links: '{link}' and '{self.topics[topic]}' share {topic}")
+                both = f"'{self.topics[topic]}' and '{link}' share {topic}"
+                raise CommunicationError(f"external_wrench_links: {both}; rename one by a letter or a digit")
             self.topics[topic] = link
 
     def take(self, topic: str, message: Any) -> None:

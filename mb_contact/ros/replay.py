@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -284,7 +285,8 @@ def replay_file(scene: Any, path: str, progress: Callable[[str], Any] | None = N
         A bad scene, a bad recording, one that does not fit the scene.
     """
     if is_recording(scene):
-        raise InputError(f"'{scene}' is a recording, which comes behind its scene: mb-contact replay SCENE {scene}")
+        command = f"mb-contact replay SCENE {quote(str(scene))}"
+        raise InputError(f"'{scene}' is a recording, which comes behind its scene: {command}")
     recording = read_recording(path)
     result = replay(simulator_of(scene, progress), recording)
     print(result.text(), flush=True)

@@ -12,7 +12,7 @@ from mb_contact.core.step.pads import DEPTH
 from mb_contact.dynamics.joint_space import nonlinear_effects
 from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
-from mb_contact.model.scene import Scene
+from mb_contact.model.scene import DEFAULT_RATES, Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations
@@ -212,14 +212,16 @@ def _inertias(scene, world):
 
 
 def _rates(scene, world):
-    """Sensors that are read at another rate than they ask for, since samples are taken after whole steps."""
-    for i, sensor in enumerate(scene.sensors):
-        steps = 1.0 / (sensor.rate * scene.time_step) if sensor.rate > 0.0 else 1.0
+    """Sensors and topics whose rate is another than was asked for, since they come after whole steps."""
+    rates = [(f"sensors[{i}].rate", sensor.rate) for i, sensor in enumerate(scene.sensors)]
+    asked = {name: rate for name, rate in scene.rates.items() if rate != DEFAULT_RATES.get(name)}
+    rates += [(f"rates.{name}", rate) for name, rate in asked.items() if name.endswith("_rate")]
+    for key, wanted in rates:
+        steps = 1.0 / (wanted * scene.time_step) if wanted > 0.0 else 1.0
         taken = max(1, round(steps))
         if abs(steps / taken - 1.0) > OFF_RATE:
             rate = 1.0 / (taken * scene.time_step)
-            text = f"{sensor.rate:g} /s is {rate:.4g} /s with steps of {scene.time_step:g} s"
-            yield _at(scene, f"sensors[{i}].rate", text)
+            yield _at(scene, key, f"{wanted:g} /s is {rate:.4g} /s with steps of {scene.time_step:g} s")
 
 
 def _servos(scene, world):

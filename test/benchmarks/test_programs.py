@@ -35,21 +35,31 @@ LONG = {
 STARTED = [n for n in PROGRAMS if any(f'"{n}.py"' in text for other, text in TEXTS.items() if other != n)]
 
 
+def run(monkeypatch, name, *arguments):
+    """Exit code in this process, which has loaded the kernels; with the import path that Python gives a program."""
+    path = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT / "test"]
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *path])
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+    try:
+        runpy.run_path(str(BENCHMARKS / f"{name}.py"), run_name="__main__")
+        return 0
+    except SystemExit as end:
+        return end.code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["hold", "ik"])
+def test_every_robot_is_held_and_every_pose_is_found(monkeypatch, capfd, part):
+    assert run(monkeypatch, "control", part) == 0, capfd.readouterr().out
+
+
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in PROGRAMS
      if name not in {*STARTED, *LOOKED_AT}],
 )  # fmt: skip
 def test_every_program_runs(monkeypatch, capfd, name):
-    """In this process, which has loaded the kernels; with the import path that Python gives a program."""
-    path = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT / "test"]
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *path])
-    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--quick"])
-    try:
-        runpy.run_path(str(BENCHMARKS / f"{name}.py"), run_name="__main__")
-        code = 0
-    except SystemExit as end:
-        code = end.code
+    code = run(monkeypatch, name, "--quick")
     out, err = capfd.readouterr()
     if code == NEEDED:
         pytest.skip(err.strip().splitlines()[-1])

@@ -8,6 +8,7 @@ Covers programs/new_options.py.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -154,6 +155,13 @@ def test_a_scan_is_in_the_middle_of_its_place(tmp_path, monkeypatch):
     assert mb.build_world(scene).warnings == ()  # rings are open
     middles = np.array([body.pose.position for body in scene.primitives]) + [0.3, 0.2, 0.1]
     assert np.allclose(middles[:, 1], [0.0, 0.2], atol=1e-3) and np.allclose(middles[:, 2], 0.015, atol=1e-6)
+
+
+def test_the_commands_that_it_tells_can_be_pasted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["new", "my cell", "--robot", str(ROOT / "urdf" / "plate_arm.urdf")]) == 0
+    said = [shlex.split(line) for line in capsys.readouterr().out.splitlines() if line.startswith("mb-contact ")]
+    assert said == [["mb-contact", command, "my cell/scene.yaml"] for command in ("check", "view")]
 
 
 def test_names_that_clash_are_changed(tmp_path, monkeypatch, capsys):

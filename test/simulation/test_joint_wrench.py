@@ -308,6 +308,32 @@ def test_an_impact_goes_through_a_loop():
     assert struck > 1.0
 
 
+def test_an_impact_goes_through_a_gear_beside_joints_with_friction():
+    """A ball bounces off a link that a gear drives, one of two: with gears as rows as with gears in the tree."""
+    shape = '<collision><origin xyz="0 0.2 0.1"/><geometry><sphere radius="0.1"/></geometry></collision>'
+    pair = PAIR.replace(driven := LINK.format("driven", "0 0.2 0.1", 0.8, 0.01, 0.02, 0.015, ""),
+                        driven.replace("</link>", f"{shape}</link>"))  # fmt: skip
+    pair = SceneModel(pair, joints={"first": 0.4, "second": -0.6}, materials=ModelMaterials("bouncy"))
+    rubbing = {"hinge_0": JointProperties(friction=0.5)}
+    chain = SceneModel(mb.pendulum(3).urdf(), pose=Pose((5.0, 0.0, 0.0)), joint_properties=rubbing)
+    gears = Gear("second", "first", -1.5), Gear("hinge_2", "hinge_1", 1.0)
+    struck, materials = [], {"bouncy": Material(friction=0.5, restitution=0.8)}
+    for loops in ("embed", "multipliers"):
+        scene = Scene(models=(pair, chain), gears=gears, loops=loops, materials=materials)
+        at = mb.Simulator(scene).link_pose("driven")
+        place = at[0] + quat_to_matrix(at[1]) @ [0.0, 0.2, 0.1] + [0.01, 0.0, 0.21]
+        ball = Primitive("ball", "sphere", (0.1,), Pose(tuple(place)), "free", 1.0, material="bouncy")
+        sim = mb.Simulator(dataclasses.replace(scene, primitives=(ball,)))
+        sim.set_object("ball", velocity=[0.0, 0.0, 0.0, 0.0, 0.0, -2.0])
+        wrenches = []
+        for _ in range(20):
+            sim.step([0.0 if name.startswith("hinge") else 0.8 for name in sim.world.joint_names])
+            wrenches.append(np.concatenate([sim.joint_wrench(name) for name in ("first", "second")]))
+        struck.append(np.array(wrenches))
+    assert np.abs(struck[0]).max() > 100.0
+    np.testing.assert_allclose(*struck, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["fixed", "prismatic"])
 def test_body_coordinates_have_the_wrenches_and_readings_of_joint_coordinates(kind):
     """An arm with efforts, damping, a rotor, friction, a joint at its limit and a push, moving or on a thread."""

@@ -5,6 +5,7 @@
 
 import re
 from pathlib import Path
+from shlex import quote
 
 HEAD = 4096  #: bytes that are looked at
 
@@ -38,7 +39,7 @@ _SRDF = "a semantic description; a scene names it with its robot: models: [{{urd
 
 def other_kind(path: Path, content: bytes) -> str:
     """What the file is, in a clause that names what takes it; empty where it may be YAML or nobody knows."""
-    head, names = content[:HEAD], {"name": path.name, "path": path}
+    head, names = content[:HEAD], {"name": path.name, "path": quote(str(path))}
     for start, what in _BYTES:
         if head.startswith(start):
             return what.format(**names)
@@ -54,7 +55,7 @@ def other_kind(path: Path, content: bytes) -> str:
         if re.search(words, content, re.MULTILINE):
             return what.format(**names)
     if path.suffix.lower() == ".py":
-        return f"a program; python {path} runs it, or ros2 launch where it is a launch file"
+        return f"a program; python {names['path']} runs it, or ros2 launch where it is a launch file"
     if root is not None:
         element = root[1].decode()
         return _ROOTS.get(element, f"XML with the root <{element}>").format(**names)

@@ -95,15 +95,12 @@ def _scene_rules(scene: Scene) -> Iterator[Rule]:
     for key in ("sensors", "adhesion_pads", "moving_surfaces", "tendons"):
         yield from _name_rules(scene, key)
         yield from _topic_rules(key, [entry.name for entry in getattr(scene, key)])
+    yield from _topic_rules("contact_wrench_links", scene.contact_wrench_links, "")
     yield from _friction_rules(scene)
     for i, gear in enumerate(scene.gears):
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
     yield from _handling_rules(scene)
     yield from _tendon_rules(scene)
-    known = {*(model.name for model in scene.models), *(primitive.name for primitive in scene.primitives)}
-    for name in scene.entities:
-        message = f"there is no '{name}'; {instead_of(name, sorted(filter(None, known)), 'there are')}"
-        yield None not in known and name not in known, f"entities.{name}", message
     period = scene.rates.get("control_period", scene.time_step)
     steps = period / scene.time_step
     message = f"{period} s must be a multiple of the time step {scene.time_step} s"
@@ -165,12 +162,13 @@ def _name_rules(scene: Scene, key: str, taken: Sequence[str] = ()) -> Iterator[R
         seen.add(entry.name)
 
 
-def _topic_rules(key: str, names: Sequence[str | None]) -> Iterator[Rule]:
+def _topic_rules(key: str, names: Sequence[str | None], of: str = ".name") -> Iterator[Rule]:
     """Names are those of topics too, in which all but letters, digits and _ is _; None for entries without topics."""
     topics = [name and re.sub(r"^(?=\d)", "_", re.sub(r"\W", "_", name, flags=re.ASCII)) for name in names]
     for i, (name, topic) in enumerate(zip(names, topics)):
         message = f"'{name}' has topics of {topic}, as another one; change a letter or a digit"
-        yield topic is not None and topic in topics[:i], f"{key}[{i}].name", message
+        message = f"'{name}' stands here twice; leave one out" if name in names[:i] else message
+        yield topic is not None and topic in topics[:i], f"{key}[{i}]{of}", message
 
 
 def _tendon_rules(scene: Scene) -> Iterator[Rule]:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from shlex import quote
 from types import ModuleType
 from typing import Any
 
@@ -162,7 +163,7 @@ def read_urdf(source, package_dirs, xacro_args):
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
     what = other_kind(path, content) if path.suffix != ".urdf" or not content.lstrip().startswith(b"<") else ""
     if path.suffix in (".yaml", ".yml"):
-        what = what or f"YAML, as scenes are; mb-contact check {path} takes a scene"
+        what = what or f"YAML, as scenes are; mb-contact check {quote(str(path))} takes a scene"
     if what and not what.startswith("a robot"):
         raise ModelError(f"{path}: not a robot: it is {what}")
     return content, str(path), path.parent

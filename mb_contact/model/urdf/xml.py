@@ -20,6 +20,7 @@ from mb_contact.model.urdf.xml_reader import doubts_of
 
 SCALAR = ("revolute", "continuous", "prismatic", "screw")
 ENDLESS = ("continuous", "screw")  #: need no <limit>
+WHOLE_TURN = 6.2  #: between limits that do not mean to stop a joint, as of -3.14 and 3.14 [rad]
 #: more than one degree of freedom; spherical, universal and screw are not in the URDF standard
 SEVERAL = ("planar", "spherical", "universal")
 JOINT_TYPES = (*SCALAR, "fixed", "floating", *SEVERAL)
@@ -100,8 +101,10 @@ class UrdfReader(GeometryReader):
         if left is not None:
             what = left.rpartition("}")[2].removeprefix("xacro:")
             self.warn(robot, f"<xacro:{what}> and its like are passed over; let the file's name end in .xacro")
-        xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
-        self.refuse_if(not links, robot, f"the robot has no <link>; add at least one{xacro}")
+        remedy = "add at least one; of a xacro file that only defines a macro take the one that calls it"
+        if "xacro" in robot.nsmap:
+            remedy = "add at least one (this is a xacro file: let its name end in .xacro)"
+        self.refuse_if(not links, robot, f"the robot has no <link>; {remedy}")
         self.apply_frictions(robot, links)
         self.still = take_gazebo(self, robot, links, joints)
         return robot.get("name", "robot"), links, joints
@@ -301,6 +304,11 @@ class UrdfReader(GeometryReader):
             if joint.kind == "revolute" and DEGREES[0] <= largest <= DEGREES[1]:
                 meant = f"{largest:g} degrees are {np.radians(largest):.4g} rad"
                 self.warn(limit, f"joint '{joint.name}': limits of {largest:g} rad are many turns; {meant}")
+        elif joint.kind == "continuous":
+            lower, upper = (self.number(limit, side, 0.0, finite=False) for side in ("lower", "upper"))
+            if 0.0 < upper - lower < WHOLE_TURN:
+                remedy = "type=\"revolute\" has limits"
+                self.warn(limit, f"joint '{joint.name}': limits of a continuous joint are not applied; {remedy}")
         for key in ("effort", "velocity"):
             self._capacity(limit, joint, key)
 
