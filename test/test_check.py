@@ -319,16 +319,3 @@ def test_shipped_scenes_have_nothing_odd(name):
     path = Path(ROOT / "config" / f"{name}.yaml")
     if path.exists():
         assert mb.Simulator(path, warm_up=False).warnings == ()
-
-
-@pytest.mark.parametrize("scheme, ground, told", [("time_stepping", False, 1), ("event", False, 0),
-                                                  ("time_stepping", True, 0)])  # fmt: skip
-def test_a_mesh_that_lands_without_its_restitution_is_told(tmp_path, scheme, ground, told):
-    frame(tmp_path)
-    u = mb.model.Primitive("u", "mesh", base="free", mass=1.0, mesh=str(tmp_path / "u.stl"), collision_meshes="mesh",
-                           material="m", pose=mb.model.Pose((0, 0, 0.5)))  # fmt: skip
-    floor = () if ground else (mb.model.Primitive("floor", "box", (2.0, 2.0, 0.1), material="m"),)
-    scene = mb.Scene(primitives=(u, *floor), ground=mb.model.Ground(material="m") if ground else None,
-                     materials={"m": mb.model.Material(restitution=0.5)}, collision_scheme=scheme)  # fmt: skip
-    found = [line for line in mb.Simulator(scene, warm_up=False).warnings if "has restitution" in line]
-    assert len(found) == told

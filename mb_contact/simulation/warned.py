@@ -21,7 +21,6 @@ from mb_contact.types import (
     JOINT_PRISMATIC,
     RIGID,
     SHAPE_CONVEX,
-    SHAPE_MESH,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     SPRING,
@@ -54,11 +53,11 @@ def scene_warnings(scene: Scene, world: World) -> list[str]:
         stands elsewhere; angles like degrees, masses and inertias that nothing of that size has; rates of sensors that
         steps are too long for; gravity that points up; servos that gravity bends, joints whose
         effort limit is below what gravity asks for; objects below which there is nothing; tendons of a length that does
-        not change, or that hold what others hold; contacts so soft that objects sink into them; meshes that land
-        without their restitution; visuals that cannot be drawn.
+        not change, or that hold what others hold; contacts so soft that objects sink into them; visuals
+        that cannot be drawn.
     """
     first = [line for part in (_places, _sizes) for line in part(scene, world)]  # in other units all else is odd too
-    parts = (_overlaps, _roots, _angles, _inertias, _rates, _servos, _falling, _tendons, _sinking, _bounces, _missing)
+    parts = (_overlaps, _roots, _angles, _inertias, _rates, _servos, _falling, _tendons, _sinking, _missing)
     return [*first, *world.warnings, *(line for part in parts for line in part(scene, world))]
 
 
@@ -302,19 +301,6 @@ def _sinking(scene, world):
                 on = world.geometry_links[other]
                 yield (f"'{name}' sinks {1000.0 * depth:.3g} mm into '{on}' under its weight, more than {SUNK:g} of "
                        f"its size; {100.0 * k * depth / sizes[0]:.2g} in the place of {k:.2g} leaves 0.01")  # fmt: skip
-
-
-def _bounces(scene, world):
-    """Meshes that move and have a restitution, which time stepping does not give their edges and vertices."""
-    kind, body, told = world.geoms.kind, world.geoms.body, set()
-    if scene.collision_scheme != "time_stepping":
-        return
-    for i in np.flatnonzero(world.restitution > 0.0).tolist():
-        for g, other in (world.geoms.pairs[i], world.geoms.pairs[i][::-1]):
-            if kind[g] == SHAPE_MESH and body[g] != WORLD and kind[other] != SHAPE_PLANE and g not in told:
-                told.add(g)
-                yield (f"the mesh of '{world.geometry_links[g]}' has restitution, and its edges and vertices land "
-                       "without it; take collision_scheme: event, or collision_meshes: convex_hull")  # fmt: skip
 
 
 def _standing(scene, world) -> set[int]:

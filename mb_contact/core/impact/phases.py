@@ -30,7 +30,7 @@ from mb_contact.core.constraints.joint_friction import begin_loads, bound_fricti
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.handle import DRIVEN, DT, EVERY, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD, UNIT_LENGTH
+from mb_contact.core.handle import DRIVEN, DT, EVERY, HAPPEN, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD, UNIT_LENGTH
 from mb_contact.core.impact.selection import pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
@@ -44,13 +44,13 @@ from mb_contact.core.solve.certificate import GAP, certify
 from mb_contact.core.solve.friction import contact_laws
 from mb_contact.core.solve.system import BY_ROWS, ISLANDS, ROWS
 from mb_contact.core.step.certify import island_velocities
-from mb_contact.core.step.need import strikes
+from mb_contact.core.step.need import MASKED, strikes
 from mb_contact.core.step.problem import rows_in_use, start_phase
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.workspace import BAD_BODY
-from mb_contact.types import NOT_FINITE, OK, TOUCHING_IMPACT
+from mb_contact.types import CONTACTS_CHANGED, IN_PARTS, NOT_FINITE, OK, TOUCHING_IMPACT
 
 ANITESCU_POTRA, PAPERS, NEWTON = range(3)  # laws of restitution
 BEFORE = 0  # entries of ImpactWork.energy: kinetic energy before,
@@ -124,6 +124,14 @@ def step_collides(h):
     """Whether a step of the scene, behind its free motion, has an impact."""
     rule = h.impact
     return impacts_due(h, h.restitution, rule[EVERY] != 0.0, rule[THRESHOLD], rule[LAG], h.settings[DT]) > 0
+
+
+@kernel
+def came_fast(h, status):
+    """IN_PARTS for CONTACTS_CHANGED where contacts that have come in collide; any other status as it is."""
+    if status == CONTACTS_CHANGED and h.impact[HAPPEN] != 0.0 and h.need.info[MASKED] == 0 and step_collides(h):
+        return IN_PARTS
+    return status
 
 
 @kernel

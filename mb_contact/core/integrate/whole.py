@@ -10,6 +10,7 @@ from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.loop import release_closures
 from mb_contact.core.handle import DT, GAIN_LEFT, GAIN_MOST
+from mb_contact.core.impact.phases import came_fast
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.by_need import review
@@ -114,7 +115,7 @@ def find_impulses(h):
         if status == LIMIT_MISSED:
             h.need.info[SPENT] += h.work.info[ITERATIONS]
         if status == OK:
-            status = review(h)
+            status = came_fast(h, review(h))
     return IN_PARTS if status == ASK_ON_WAY else status
 
 

@@ -6,6 +6,7 @@
 from typing import Any
 
 from mb_contact.compile.decorated import is_kept
+from mb_contact.core.impact.phases import came_fast
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
@@ -118,7 +119,7 @@ class ContactStep:
             if status == LIMIT_MISSED:
                 self.context.need.info[SPENT] += self.context.work.info[ITERATIONS]
             if status == OK:
-                status = self.context.review()
+                status = came_fast(handle, self.context.review())
         return status
 
     def impulses_again(self, handle):

@@ -1,0 +1,73 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Edges, vertices and faces of meshes that come down in the midst of a step: as those of primitive shapes."""
+
+import numpy as np
+import pytest
+import trimesh
+
+import mb_contact as mb
+
+Pose, Primitive = mb.model.Pose, mb.model.Primitive
+SCHEMES = {
+    "euler": {},
+    "midpoint": {"integrator": "midpoint"},
+    "rk4": {"integrator": "rk4"},
+    "adaptive": {"integrator": "adaptive"},
+    "event": {"collision_scheme": "event"},
+}
+
+
+def solid(name, size, pose, folder, kind, **changes):
+    """A box, as a primitive or as a mesh."""
+    if kind == "box":
+        return Primitive(name, "box", size, pose=pose, **changes)
+    shape = trimesh.creation.box(size)
+    if kind == "sheet":
+        shape = trimesh.Trimesh(*_rectangle(size))
+    shape.export(folder / f"{name}.stl")
+    return Primitive(name, "mesh", mesh=str(folder / f"{name}.stl"), collision_meshes="mesh", pose=pose, **changes)
+
+
+def _rectangle(size):
+    x, y = 0.5 * size[0], 0.5 * size[1]
+    return [[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]], [[0, 1, 2], [0, 2, 3]]
+
+
+def heights(folder, below, falls, rpy, steps, restitution, up, **scheme):
+    """Height of a body that falls from ``up``, behind every step, and the energies."""
+    materials = {"m": mb.model.Material(0.3, restitution=restitution)}
+    floor = solid("floor", (0.25, 0.25, 0.1), Pose((0.0, 0.0, -0.05 if below != "sheet" else 0.0)), folder, below,
+                  material="m")  # fmt: skip
+    body = solid("body", (0.0625, 0.05, 0.04), Pose((0.003, 0.002, up), rpy), folder, falls, base="free",
+                 mass=1.0, material="m")  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(floor, body), materials=materials, **scheme))
+    told = [(sim.step().certificate, sim.link_pose("body")[0][2]) for _ in range(steps)]
+    return np.array([z for _, z in told]), np.array([certificate.energy for certificate, _ in told])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("rpy, steps", [((0.0, 0.0, 0.0), 200), ((0.3, 0.4, 0.5), 90)])
+def test_meshes_bounce_as_boxes_do(tmp_path, scheme, rpy, steps):
+    """Until the second corner comes down: later bounces of tumbling bodies go their own ways."""
+    truth, _ = heights(tmp_path, "box", "box", rpy, steps, 0.6, 0.051, **SCHEMES[scheme])
+    assert np.diff(truth, 2).max() > 1e-5  # it has been struck
+    for below, falls in (("mesh", "box"), ("box", "mesh"), ("mesh", "mesh")):
+        z, energy = heights(tmp_path, below, falls, rpy, steps, 0.6, 0.051, **SCHEMES[scheme])
+        assert z == pytest.approx(truth, abs=1e-7), (below, falls)
+        assert np.diff(energy).max() < 1e-12
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("below, falls", [("mesh", "mesh"), ("mesh", "sheet"), ("sheet", "mesh"), ("sheet", "sheet")])
+def test_what_lands_on_a_mesh_ends_on_it(tmp_path, scheme, below, falls):
+    if scheme == "event" and below == falls == "sheet":
+        with pytest.raises(mb.SceneError, match="'floor' and 'body' are sheets"):
+            heights(tmp_path, below, falls, (0.0, 0.0, 0.0), 1, 0.0, 0.001, **SCHEMES[scheme])
+        return
+    depth = 0.02 if falls == "mesh" else 0.0
+    z, energy = heights(tmp_path, below, falls, (0.0, 0.0, 0.0), 120, 0.0, depth + 0.001, **SCHEMES[scheme])
+    assert np.abs(z[-20:] - depth).max() < 1e-6
+    assert z.min() > depth - 1e-6
+    assert np.diff(energy).max() < 1e-6
