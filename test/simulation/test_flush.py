@@ -214,3 +214,17 @@ def test_a_body_tips_over_an_edge_as_long_as_it_is_wide(tmp_path, kind, below):
         angle = np.arcsin(-right[2])
         depth = np.dot(up, [0.05, 0.0, 0.1] - p) + 0.05
         assert abs(depth) < 1e-6, (angle, depth)
+
+
+@pytest.mark.parametrize("overlap", [1e-7, 1e-6, 1e-5, 1e-4])
+def test_a_mesh_leaves_the_edge_of_another_as_a_box_that_of_a_box(tmp_path, overlap):
+    """Its corner, just over the edge, is not deep in the side below."""
+    ends = []
+    for kind in ("box", "mesh"):
+        stands = stand(kind, (0.1, 0.1, 0.1), Pose((0, 0, 0)), tmp_path)
+        tips = body(kind, (0.1, 0.1, 0.1), Pose((0.1 - overlap, 0.0, 0.15)), tmp_path)
+        sim = mb.Simulator(mb.Scene(primitives=(stands, tips), time_step=1e-4))
+        for _ in range(150):
+            assert sim.step().certificate.end_gap > -LEAST
+        ends.append(sim.link_pose("body")[0])
+    assert ends[1] == pytest.approx(ends[0], abs=1e-6)
