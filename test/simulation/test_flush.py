@@ -183,3 +183,48 @@ def test_a_body_passes_a_seam_that_its_edge_reaches_exactly(tmp_path, kind, belo
         sim.set_gravity((5.0, 0.0, -9.81))
         sim.step(steps=100)
         assert sim.v == pytest.approx([0, 0, 0, 0.5, 0, 0], abs=1e-7), width
+
+
+@pytest.mark.parametrize("kind", ["box", "convex_hull", "cylinder", "mesh", "fine_mesh"])
+@pytest.mark.parametrize("below", ["mesh", "fine_mesh", "height_field", "convex_hull", "box"])
+def test_an_edge_as_long_as_what_it_is_on_is_wide_rests_on_it(tmp_path, kind, below):
+    """Both of its ends are at borders, and all of it is over the plane."""
+    edge, lying = (0.0, 0.3, 0.0), (np.pi / 2, 0.0, 0.0)
+    low = 0.05 * (1.0 if kind == "cylinder" else np.cos(0.3) + np.sin(0.3))
+    pose = Pose((0.0, 0.0, 0.1 + low + 1e-3), lying if kind == "cylinder" else edge)
+    stands = stand(below, (0.4, 0.1, 0.1), Pose((0, 0, 0)), tmp_path)
+    sim = mb.Simulator(mb.Scene(primitives=(stands, body(kind, (0.1, 0.1, 0.1), pose, tmp_path))))
+    for _ in range(100):
+        assert sim.step().certificate.end_gap > -LEAST
+    assert abs(sim.link_pose("body")[0][2] - 0.15) < (LEAST if kind == "cylinder" else 0.022)
+
+
+@pytest.mark.parametrize("kind", ["box", "convex_hull", "mesh", "fine_mesh"])
+@pytest.mark.parametrize("below", ["mesh", "fine_mesh", "height_field", "convex_hull", "box"])
+def test_a_body_tips_over_an_edge_as_long_as_it_is_wide(tmp_path, kind, below):
+    """The ends of the edge are at borders of the body's lower side, which leans farther from step to step."""
+    stands = stand(below, (0.1, 0.1, 0.1), Pose((0, 0, 0)), tmp_path)
+    tips = body(kind, (0.2, 0.1, 0.1), Pose((0.07, 0.0, 0.15)), tmp_path)
+    sim = mb.Simulator(mb.Scene(primitives=(stands, tips)))
+    angle = 0.0
+    while angle < 0.3:
+        assert sim.step().certificate.end_gap > -LEAST
+        p, turn = sim.link_pose("body")
+        (right, _, up) = Rotation.from_quat(turn).as_matrix().T
+        angle = np.arcsin(-right[2])
+        depth = np.dot(up, [0.05, 0.0, 0.1] - p) + 0.05
+        assert abs(depth) < 1e-6, (angle, depth)
+
+
+@pytest.mark.parametrize("overlap", [1e-7, 1e-6, 1e-5, 1e-4])
+def test_a_mesh_leaves_the_edge_of_another_as_a_box_that_of_a_box(tmp_path, overlap):
+    """Its corner, just over the edge, is not deep in the side below."""
+    ends = []
+    for kind in ("box", "mesh"):
+        stands = stand(kind, (0.1, 0.1, 0.1), Pose((0, 0, 0)), tmp_path)
+        tips = body(kind, (0.1, 0.1, 0.1), Pose((0.1 - overlap, 0.0, 0.15)), tmp_path)
+        sim = mb.Simulator(mb.Scene(primitives=(stands, tips), time_step=1e-4))
+        for _ in range(150):
+            assert sim.step().certificate.end_gap > -LEAST
+        ends.append(sim.link_pose("body")[0])
+    assert ends[1] == pytest.approx(ends[0], abs=1e-6)

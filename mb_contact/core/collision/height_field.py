@@ -18,12 +18,12 @@ from mb_contact.core.collision.height_grid import (
     triangle_plane,
 )
 from mb_contact.core.collision.height_peaks import cell_peaks
-from mb_contact.core.collision.height_ridges import cell_edges
+from mb_contact.core.collision.height_ridges import cell_edges, into_line
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.shapes import into_body, reach
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.spatial import between, opposite, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, opposite, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 OF_TRIANGLE, SUNK = 0, 3  #: kinds of features of the field, in identities
@@ -118,9 +118,14 @@ def patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count):
     rests = False  # X faces the plane: a point that is about as low as X gets is over the patch
     for k in range(found):
         gap = points[k, 3]
-        over = is_over_patch(geoms, geom_R, geom_p, y, patch, vector_sum(vector(points, k), -0.5 * gap, n), tol)
+        on = vector_sum(vector(points, k), -0.5 * gap, n)
+        over = is_over_patch(geoms, geom_R, geom_p, y, patch, on, tol)
+        if not over:
+            inwards = into_line(geoms, geom_R, geom_p, x, n, on, tol)
+            on = vector_sum(on, 1.0, inwards)
+            over = inwards != ZERO and is_over_patch(geoms, geom_R, geom_p, y, patch, on, tol)
         if not over and gap > 0.0 and approach >= gap:
-            later = vector_sum(vector_sum(vector(points, k), 0.5 * gap, n), gap / approach, way)
+            later = vector_sum(vector_sum(on, gap, n), gap / approach, way)
             over = is_over_patch(geoms, geom_R, geom_p, y, patch, later, tol)
         points[k, 4] = 1.0 if over else 0.0
         rests = rests or (over and gap <= lowest + geoms.margin[0])

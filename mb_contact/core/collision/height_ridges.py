@@ -48,6 +48,7 @@ CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
 ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
 MANY = 0.1  #: angle between normals along which a shape and a ridge touch alike, from which none is chosen [rad]
+INWARDS = 100.0  #: times the tolerance, from an end of a line along it to where it is over a plane or is not
 BEYOND = 4.0  #: times the tolerance, up to which it is looked beyond the end of a ridge whether the face goes on too
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
@@ -62,6 +63,24 @@ def slack_of(geoms, x):
 def gap_from(geoms, geom_R, geom_p, x, a, n):
     """Distance along n from a point a to the lowest point of X [m]."""
     return vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a)) - reach(geoms, geom_R, x, opposite(n))
+
+
+@kernel
+def into_line(geoms, geom_R, geom_p, x, n, p, tol):
+    """From point p of a plane with normal n a little way along the lowest line of X, if p is at an end of that.
+
+    A line that ends at the border of a plane and goes on over it rests on the plane.
+    """
+    _, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
+    length = length_of(half)
+    if length <= tol:
+        return ZERO
+    from_centre = vector_sum(p, -1.0, centre)
+    sign = 1.0 if vector_dot(from_centre, half) > 0.0 else -1.0
+    away = vector_sum(from_centre, -sign, half)
+    if length_of(vector_sum(away, -vector_dot(n, away), n)) > tol:
+        return ZERO
+    return vector_sum(ZERO, -sign * min(1.0, INWARDS * tol / length), half)
 
 
 # --- ridges -------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from mb_contact.types import SHAPE_PLANE
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features, in identities
 CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
+MOST_LEAN = 0.5  #: most that a face at a ridge leans from a side that it still touches beside it [rad]
 PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
 
 
@@ -218,7 +219,8 @@ def _is_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way):
     """Whether a peak of x at a ridge of y, with this gap along the normal n of one side, is the other side's.
 
     That is whose normal it has too, and along it the peak is not in y, however deep along n; or else, at the end of its
-    way, farther out of y.
+    way, farther out of y.  A face that leans by an angle from the other side leaves it at once where the peak is deep
+    along n, and is on it for longer where it is not.
     """
     touch, apart = TOUCHES * geoms.unit[0], gap + vector_dot(n, way)
     a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
@@ -226,9 +228,10 @@ def _is_beside(geoms, geom_R, geom_p, x, y, peak, p, ridge, gap, n, way):
         m = side_of(geoms, geom_R, y, ridge, k)
         beside = vector_dot(m, vector_sum(p, -1.0, a))
         farther = beside + vector_dot(m, way) > apart + LEVEL * geoms.unit[0]
-        if farther or (gap < -touch and beside >= -touch):
-            if is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), CONE):
-                return True
+        is_out = gap < -touch and beside >= -touch
+        slack = CONE + (min(touch / -gap, MOST_LEAN) if is_out else 0.0)
+        if (farther or is_out) and is_normal_of_peak(geoms, geom_R, x, peak, opposite(m), slack):
+            return True
     return False
 
 

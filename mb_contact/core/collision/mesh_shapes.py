@@ -20,6 +20,7 @@ from mb_contact.core.collision.height_peaks import gap_above
 from mb_contact.core.collision.height_ridges import (
     OF_PEAK,
     gap_from,
+    into_line,
     points_of_ridge,
     slack_of,
 )
@@ -43,7 +44,7 @@ from mb_contact.core.collision.mesh_tree import (
 )
 from mb_contact.core.collision.shapes import body_axis, into_body, reach
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import between, opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
 
 OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
 BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
@@ -115,12 +116,16 @@ def plane_points(geoms, geom_R, geom_p, x, y, triangle, near, far, tol, work, co
     approach, rigid = -vector_dot(n, way), work.mesh.query[2] == 0
     for k in range(face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)):
         gap, p = points[k, 3], vector(points, k)
-        if (gap > lowest + far and rigid) or not is_over_plane(
-            geoms, geom_R, geom_p, y, patch, vector_sum(p, -0.5 * gap, n), gap, near, work
-        ):
+        if gap > lowest + far and rigid:
             continue
+        on = vector_sum(p, -0.5 * gap, n)
+        if not is_over_plane(geoms, geom_R, geom_p, y, patch, on, gap, near, work):
+            inwards = into_line(geoms, geom_R, geom_p, x, n, on, tol)
+            on = vector_sum(on, 1.0, inwards)
+            if inwards == ZERO or not is_over_plane(geoms, geom_R, geom_p, y, patch, on, gap, near, work):
+                continue
         if gap > tol:
-            later = vector_sum(vector_sum(p, -0.5 * gap, n), gap / approach if approach > gap else 1.0, way)
+            later = vector_sum(on, gap / approach if approach > gap else 1.0, way)
             if not is_over_plane(geoms, geom_R, geom_p, y, patch, later, gap, near, work):
                 continue
         count = add_field_point(work, count, p, gap, n, OF_PLANE, patch, ids[k], tol)
