@@ -105,7 +105,7 @@ def _last(item):
 
 def thumbnail(path: Path) -> bytes:
     """PNG of a scene at its start, kept in the cache by what its file and this package are."""
-    parts = path.read_bytes(), *(Path(part.__file__).read_bytes() for part in (render, sight)), str(SIZE).encode()
+    parts = path.read_bytes(), *(Path(str(part.__file__)).read_bytes() for part in (render, sight)), str(SIZE).encode()
     key = hashlib.sha256(b"".join(parts)).hexdigest()[:24]
     kept = cache_folder("thumbnails") / f"{key}.png"
     if kept.exists():

@@ -40,7 +40,7 @@ def clear_sight(drawing: Drawing, poses: Sequence[Mapping[str, Any]], usual: Flo
     shapes = [_apart(drawing, there) for there in poses]
     shares = []
     for way in ways:
-        shares.append(float(np.mean([seen_part(*both, way) for both in shapes])))
+        shares.append(float(np.mean([seen_part(moving, still, way) for moving, still in shapes])))
         if shares[-1] >= ENOUGH:
             break
     return np.asarray(ways[int(np.argmax(shares))])
@@ -53,7 +53,8 @@ def _apart(drawing, poses):
         p, quaternion = poses.get(part.link, HERE)
         corners = (part.vertices @ quat_to_matrix(quaternion).T + p)[part.triangles]
         kinds[part.link not in drawing.moving].append(corners)
-    return [np.concatenate(kind) if kind else np.zeros((0, 3, 3)) for kind in kinds]
+    moving, still = (np.concatenate(kind) if kind else np.zeros((0, 3, 3)) for kind in kinds)
+    return moving, still
 
 
 def seen_part(moving: Floats, still: Floats, way: Floats) -> float:
