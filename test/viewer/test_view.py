@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.simulation.arrows import POINT, WEAK
+from mb_contact.simulation.arrows import COLOURS, POINT, WEAK
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import Part, scene_drawing
 from mb_contact.viewer.graph import ContactLayer
@@ -115,6 +115,9 @@ def test_of_contacts_only_what_has_changed_and_is_seen_is_sent(server, monkeypat
     layer.draw(contact_points(forces, ("stick", "slip", "separate")))
     assert all(len(cloud.points) == 1 and cloud.visible for cloud in layer.points.values())
     assert len(layer.forces.points) == 1
+    light = np.divide(COLOURS["stick"], 255.0) ** 2.2  # about what a screen makes of a colour
+    for part in layer.forces.parts:
+        np.testing.assert_allclose(part.batched_colors[0] / 255.0, light, atol=0.015)
     layer.draw(contact_points(forces[1:], ("stick", "stick")))
     assert len(layer.points["stick"].points) == 2 and not layer.points["slip"].visible and not layer.forces.visible
     told = [(message.name, set(message.updates)) for message in sent if hasattr(message, "updates")]
