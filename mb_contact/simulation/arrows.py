@@ -14,6 +14,7 @@ COLOURS = {"stick": (25, 204, 51), "slip": (255, 128, 0), "separate": (153, 153,
 POINT, SHAFT, HEAD = 0.012, 0.5, 1.2  #: diameter of a point, of the scene's size; of an arrow's parts, of a point's
 LONGEST = 0.25  #: of the scene's size: no arrow of the last second is longer, but for blows
 CUT = 0.6  #: of the scene's size: where an arrow is cut off, which a blow's may be
+WEAK = 0.5  #: of a point's diameter: a shorter arrow would be no more than the back of its head
 FRAMES, CALM = 30, 90  #: that the scale of arrows looks back at, to make them shorter and longer again
 
 

@@ -21,6 +21,7 @@ from mb_contact.ros.outputs.sizes import diagonal
 from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
 from mb_contact.viewer.render import Camera, picture
+from mb_contact.viewer.sight import clear_sight
 from mb_contact.viewer.snapshot import ContactPoints, Snapshot
 from mb_contact.viewer.view import extent
 
@@ -91,7 +92,8 @@ def camera_of(drawing: Drawing, poses: Sequence[Mapping], size: tuple[int, int])
     points = np.concatenate(places or [part.vertices for part in drawing.visuals] or [np.zeros((1, 3))])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, reach = 0.5 * (low + high), 0.55 * diagonal(low, high)
-    eye = middle + 3.4 * reach * LINE_OF_SIGHT / np.linalg.norm(LINE_OF_SIGHT)
+    way = clear_sight(drawing, (poses[0], poses[-1]), LINE_OF_SIGHT / np.linalg.norm(LINE_OF_SIGHT))
+    eye = middle + 3.4 * reach * way
     return Camera(tuple(eye), tuple(middle), 0.6, *size)
 
 

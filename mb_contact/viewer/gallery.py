@@ -21,7 +21,7 @@ from mb_contact.model.shapes.meshes import cache_folder
 from mb_contact.model.world import build_world
 from mb_contact.simulation.initial import link_poses
 from mb_contact.surfaces.scene_file import is_surface_scene
-from mb_contact.viewer import render
+from mb_contact.viewer import render, sight
 from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.film import camera_of, png
 from mb_contact.viewer.scenes import about, shipped_scenes
@@ -105,7 +105,7 @@ def _last(item):
 
 def thumbnail(path: Path) -> bytes:
     """PNG of a scene at its start, kept in the cache by what its file and this package are."""
-    parts = path.read_bytes(), Path(render.__file__).read_bytes(), str(SIZE).encode()
+    parts = path.read_bytes(), *(Path(str(part.__file__)).read_bytes() for part in (render, sight)), str(SIZE).encode()
     key = hashlib.sha256(b"".join(parts)).hexdigest()[:24]
     kept = cache_folder("thumbnails") / f"{key}.png"
     if kept.exists():

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
+from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, WEAK, ArrowScale
+from mb_contact.viewer.arrow_node import Arrows
 from mb_contact.viewer.drawing import Drawing, Part
 from mb_contact.viewer.look import cell_size, linear, rgb
-from mb_contact.viewer.normals import creased, textured
+from mb_contact.viewer.normals import creased, fewer, side, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 SLASH = "\u2215"  #: what stands for a slash in the names of nodes
@@ -25,6 +26,7 @@ STILL = 7  #: digits of a pose in which it has changed, if it has
 COLLISION = (255, 120, 30)  #: colour of collision shapes
 AXES = 0.12  #: length of the axes of a link, of the scene's size
 NORMAL = 0.05  #: length of a drawn normal, of the scene's size
+LIGHTS = {state: linear(np.divide(colour, 255.0)) for state, colour in COLOURS.items()}  #: of arrows
 SIDES = 16  #: of a drawn friction cone
 
 
@@ -45,8 +47,8 @@ class Crowd:
         self._rows = np.tile((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (len(parts), 1))  #: places and quaternions w x y z
         self.mesh = server.scene.add_batched_meshes_simple(
             name, *creased(parts[0]), self._rows[:, 3:], self._rows[:, :3], batched_scales=np.ones(len(parts)),
-            batched_colors=np.array([linear(part.colour) for part in parts], np.uint8), lod="off", side="double",
-            receive_shadow=False,
+            batched_colors=np.array([linear(part.colour) for part in parts], np.uint8), receive_shadow=False,
+            lod=fewer(parts[0]), side=side(parts[0]),
         )  # fmt: skip
 
     def place(self, poses: Poses) -> None:
@@ -142,7 +144,7 @@ class SceneGraph:
             mesh = self._server.scene.add_mesh_trimesh(node, textured(part), receive_shadow=False)
             return self._attached(mesh, part.link)
         mesh = self._server.scene.add_mesh_simple(
-            node, *creased(part), side="double",
+            node, *creased(part), side=side(part),
             color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None, receive_shadow=False,
         )  # fmt: skip
         return self._attached(mesh, part.link)
@@ -254,17 +256,14 @@ class ContactLayer:
         self.arrows = ArrowScale(size, weight)
         self.longer = 1.0  #: what somebody makes the arrows longer by
         self.shown = {"points": True, "normals": False, "forces": True, "cones": False}
-        self.points = scene.add_point_cloud(
-            "/contacts/points", none[:, 0], np.zeros((1, 3), np.uint8), point_size=point, point_shape="circle",
+        self.points = {state: scene.add_point_cloud(
+            f"/contacts/points/{state}", none[:, 0], colour, point_size=point, point_shape="circle",
             precision="float32", visible=False,
-        )  # fmt: skip
+        ) for state, colour in COLOURS.items()}  # fmt: skip
         self.normals = scene.add_line_segments(
             "/contacts/normals", none, np.zeros((1, 2, 3), np.uint8), thickness=0.2 * point, visible=False
         )
-        self.forces = scene.add_arrows(
-            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.5 * SHAFT * point,
-            head_radius=0.5 * HEAD * point, head_length=HEAD * point, visible=False,
-        )  # fmt: skip
+        self.forces = Arrows(server, "/contacts/forces", SHAFT * point, HEAD * point, HEAD * point)
         self.cones: Any = None
         self._last: ContactPoints | None = None
 
@@ -285,23 +284,40 @@ class ContactLayer:
         self._last = contacts
         some = contacts is not None and len(contacts.points) > 0
         with self._server.atomic():
-            for name in ("points", "normals", "forces"):
-                getattr(self, name).visible = some and self.shown[name]
-            if some:
-                self._draw(contacts)
+            self.normals.visible = some and self.shown["normals"]
+            self._draw_points(contacts if some and self.shown["points"] else None)
+            if some and self.shown["normals"]:
+                self._draw_normals(contacts)
+            self.forces.visible = some and self.shown["forces"]
+            if self.forces.visible:
+                self._draw_forces(contacts)
             self._draw_cones(contacts if some and self.shown["cones"] else None)
 
-    def _draw(self, contacts):
-        colours = np.array([COLOURS[state] for state in contacts.states], np.uint8)
-        both = np.repeat(colours[:, None], 2, axis=1)
-        self.points.points, self.points.colors = contacts.points, colours
+    def _draw_points(self, contacts):
+        # A node for each colour: where a cloud's colours are sent anew, a browser compiles its shaders again, which
+        # takes it as long as all the rest of a frame.
+        states = np.array([] if contacts is None else contacts.states)
+        for state, cloud in self.points.items():
+            rows = states == state
+            cloud.visible = bool(rows.any())
+            if cloud.visible:
+                cloud.points = contacts.points[rows]
+
+    def _draw_normals(self, contacts):
+        both = np.repeat(_colours(contacts.states)[:, None], 2, axis=1)
         tips = contacts.points + NORMAL * self._size * contacts.normals
         self.normals.points, self.normals.colors = np.stack([contacts.points, tips], axis=1), both
+
+    def _draw_forces(self, contacts):
         arrows = self.scale * contacts.forces
-        long = np.linalg.norm(arrows, axis=1, keepdims=True) / (self.longer * CUT * self._size)
-        tips = contacts.points + arrows / np.maximum(long, 1.0)
-        lights = np.array([linear(np.divide(COLOURS[state], 255.0)) for state in contacts.states], np.uint8)
-        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), lights
+        length = np.linalg.norm(arrows, axis=1, keepdims=True)
+        rows = length[:, 0] >= self.longer * WEAK * POINT * self._size
+        arrows /= np.maximum(length / (self.longer * CUT * self._size), 1.0)
+        self.forces.visible = bool(rows.any())
+        if self.forces.visible:
+            ends = np.stack([contacts.points, contacts.points + arrows], axis=1)
+            lights = np.array([LIGHTS[state] for state in contacts.states], np.uint8)
+            self.forces.draw(ends[rows], lights[rows])
 
     def _draw_cones(self, contacts):
         if contacts is None:
@@ -312,6 +328,11 @@ class ContactLayer:
         self.cones = self._server.scene.add_mesh_simple(  # again: the number of triangles changes
             "/contacts/cones", vertices, triangles, color=COLOURS["slip"], opacity=0.3, side="double", cast_shadow=False
         )
+
+
+def _colours(states):
+    """Colours (c, 3) of contacts in these states."""
+    return np.array([COLOURS[state] for state in states], np.uint8)
 
 
 def friction_cones(

@@ -16,6 +16,7 @@ from mb_contact.ros.outputs.sizes import diagonal
 from mb_contact.viewer.dragging import Dragging
 from mb_contact.viewer.graph import ContactLayer, SceneGraph
 from mb_contact.viewer.panel import Panel
+from mb_contact.viewer.sight import clear_sight
 
 if TYPE_CHECKING:
     from mb_contact.viewer.drawing import Drawing
@@ -52,11 +53,12 @@ class View:
         self.graph = SceneGraph(server, drawing, poses, attach, measure)
         self.layer = ContactLayer(server, measure, drawing.weight)
         self.panel = Panel(self, source, title, poses)
+        way = clear_sight(drawing, [poses], SIGHT)
         self.near = NEAR * min(1.0, size)  #: nearest that a camera sees or comes [m]
         for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
             camera.near, camera.far = self.near, FAR * max(1.0, size)
             camera.look_at = middle
-            camera.position = middle + size * SIGHT
+            camera.position = middle + size * way
 
     def draw(self, snapshot: Snapshot) -> None:
         """Keep a Snapshot, and draw it unless somebody looks back."""

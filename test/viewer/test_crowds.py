@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.viewer.drawing import scene_drawing
+from mb_contact.model.shapes.shape_meshes import shape_mesh
+from mb_contact.viewer.drawing import Part, scene_drawing
 from mb_contact.viewer.graph import CROWD, crowds
+from mb_contact.viewer.normals import closed, fewer, side
 from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.snapshot import Objects, snapshot_of
@@ -109,3 +111,34 @@ def test_the_one_under_the_pointer_is_dragged(view, which):
     event = types.SimpleNamespace(client_id=1, instance_index=which, phase="start", start_position=0, end_position=0)
     asyncio.run(hear(event))
     assert heard == ([f"ball_{which}"] if 0 <= which < BALLS else [])  # a browser may send anything
+
+
+def part_of(vertices, triangles, opacity=1.0):
+    return Part("it", np.asarray(vertices, dtype=float), np.asarray(triangles), (0.5, 0.5, 0.5), opacity)
+
+
+@pytest.mark.parametrize("kind", ["box", "sphere", "capsule", "cylinder", "cone"])
+def test_of_what_is_closed_the_front_alone_is_drawn(kind):
+    size = {"box": (0.2, 0.3, 0.4), "sphere": (0.1,)}.get(kind, (0.1, 0.3))
+    world = mb.Simulator(mb.Scene(primitives=(mb.model.Primitive("it", kind, size, base="free", mass=1.0),))).world
+    geoms = world.geoms
+    vertices, triangles = shape_mesh(geoms, 0)
+    part = part_of(vertices, triangles)
+    assert closed(part) and side(part) == "front"
+    assert closed(part_of(vertices[triangles].reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3)))  # STL
+    assert not closed(part_of(vertices, triangles[:, ::-1]))  # inside out
+    assert not closed(part_of(vertices, triangles[1:])) and side(part_of(vertices, triangles[1:])) == "double"
+    turned = triangles.copy()
+    turned[0] = turned[0, ::-1]
+    assert not closed(part_of(vertices, turned))
+    assert not closed(part_of(vertices, triangles, 0.5)) and not closed(part_of(vertices, triangles[:0]))
+    assert not closed(part_of(vertices, np.vstack([triangles, triangles[:, ::-1]])))  # both sides of a sheet
+
+
+def test_far_away_meshes_of_many_triangles_have_fewer(view, simulator):
+    (crowd,) = view.graph._crowds
+    ratios = [ratio for _, ratio in crowd.mesh.lod]
+    distances = np.array([distance for distance, _ in crowd.mesh.lod])
+    assert ratios == sorted(ratios, reverse=True) and (distances > 10.0 * 0.03).all() and crowd.mesh.side == "front"
+    box = next(part for part in view.drawing.visuals if part.link == "box")
+    assert fewer(box) == "off" and view.server.scene.get_handle_by_name(f"/links/box/visual_{BALLS}").side == "front"

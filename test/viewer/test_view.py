@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.simulation.arrows import COLOURS, POINT, WEAK
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import Part, scene_drawing
+from mb_contact.viewer.graph import ContactLayer
 from mb_contact.viewer.player import Player
-from mb_contact.viewer.snapshot import Objects
+from mb_contact.viewer.snapshot import ContactPoints, Objects
 from paths import ROOT
 from viewer.serving import NEEDS_VISER, frame_when, received
 
@@ -74,14 +76,16 @@ def test_cameras_begin_where_what_moves_is_in_sight(server, view):
 @NEEDS_VISER
 def test_contacts_are_drawn_as_the_step_has_them(server, view):
     view, player, simulator = view
-    assert not view.layer.points.visible
+    assert not any(cloud.visible for cloud in view.layer.points.values())
     player.step(20)
     frame = frame_when(player, lambda frame: len(frame.contacts.points))
     view.panel.press("pause")
     view.draw(frame)
     layer, contacts = view.layer, frame.contacts
-    assert layer.points.visible and layer.forces.visible and not layer.normals.visible
-    np.testing.assert_allclose(layer.points.points, contacts.points, rtol=1e-6)
+    shown = {state: cloud for state, cloud in layer.points.items() if cloud.visible}
+    assert shown.keys() == set(contacts.states) and layer.forces.visible and not layer.normals.visible
+    for state, cloud in shown.items():
+        np.testing.assert_allclose(cloud.points, contacts.points[np.array(contacts.states) == state], rtol=1e-6)
     arrows = np.diff(layer.forces.points, axis=1)[:, 0]
     np.testing.assert_allclose(arrows, layer.scale * contacts.forces, rtol=1e-4, atol=1e-6)
     layer.show("normals", True)
@@ -91,13 +95,39 @@ def test_contacts_are_drawn_as_the_step_has_them(server, view):
     assert layer.cones.visible and len(layer.cones.vertices) == 17 * len(contacts.points)
     layer.show("cones", False)
     layer.draw(None)
-    assert not any(node.visible for node in (layer.points, layer.forces, layer.normals, layer.cones))
+    assert not any(node.visible for node in (*layer.points.values(), layer.forces, layer.normals, layer.cones))
+
+
+def contact_points(forces, states):
+    count = len(forces)
+    points, normals = np.arange(3.0 * count).reshape(-1, 3), np.tile((0.0, 0.0, 1.0), (count, 1))
+    return ContactPoints(points, normals, np.array(forces), states, np.full(count, 0.5))
+
+
+@NEEDS_VISER
+def test_of_contacts_only_what_has_changed_and_is_seen_is_sent(server, monkeypatch):
+    """A cloud whose colours are sent anew takes a browser a new shader in each frame: as long as all the rest of it."""
+    sent = []
+    layer = ContactLayer(server, 1.0, 10.0)
+    monkeypatch.setattr(server.scene._websock_interface, "queue_message", sent.append)
+    weak = WEAK * POINT / layer.scale  # force of the shortest arrow that is more than the back of its head [N]
+    forces = [(0.0, 0.0, 10.0), (0.0, 0.0, 0.9 * weak), (0.0, 0.0, 0.0)]
+    layer.draw(contact_points(forces, ("stick", "slip", "separate")))
+    assert all(len(cloud.points) == 1 and cloud.visible for cloud in layer.points.values())
+    assert len(layer.forces.points) == 1
+    light = np.divide(COLOURS["stick"], 255.0) ** 2.2  # about what a screen makes of a colour
+    for part in layer.forces.parts:
+        np.testing.assert_allclose(part.batched_colors[0] / 255.0, light, atol=0.015)
+    layer.draw(contact_points(forces[1:], ("stick", "stick")))
+    assert len(layer.points["stick"].points) == 2 and not layer.points["slip"].visible and not layer.forces.visible
+    told = [(message.name, set(message.updates)) for message in sent if hasattr(message, "updates")]
+    assert ("/contacts/points/stick", {"points"}) in told
+    assert not any("normals" in name or "points" in name and "colors" in what for name, what in told)
 
 
 @NEEDS_VISER
 def test_a_friction_cone_has_the_angle_of_friction(server):
     from mb_contact.viewer.graph import friction_cones
-    from mb_contact.viewer.snapshot import ContactPoints
 
     normal = np.array([[0.6, 0.0, 0.8]])
     contacts = ContactPoints(np.ones((1, 3)), normal, 10.0 * normal, ("stick",), np.array([0.5]))

@@ -14,7 +14,7 @@ from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import wanted
 from mb_contact.ros.outputs.fields import filled, put_stamp
 from mb_contact.ros.outputs.sizes import link_boxes, scene_size
-from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale, typical_weight
+from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, WEAK, ArrowScale, typical_weight
 from mb_contact.simulation.simulator import Simulator
 
 PLACE = "geometry_msgs/msg/Point"
@@ -92,7 +92,7 @@ class ContactMarkers:
         """The arrow of a contact and, where that is asked for, the cone of all forces that friction allows."""
         force = contact["impulse"] / self._dt
         size = float(np.linalg.norm(force))
-        if scale * size < 0.5 * POINT * self._size:  # nothing but the black back of its head would be seen
+        if scale * size < WEAK * POINT * self._size:  # nothing but the black back of its head would be seen
             return []
         along = force / size
         ways = [self._way_out(link, contact["point"], s * along) for link, s in self._ends(contact)]
