@@ -3,7 +3,7 @@
 
 """Contacts with height fields: flat ones against the plane, ridges, grooves and peaks, rough ones against coal.
 
-Covers core/collision/height_grid.py, core/collision/height_ridges.py.
+Covers core/collision/height_grid.py, core/collision/height_ridges.py, core/collision/height_peaks.py.
 """
 
 from __future__ import annotations
