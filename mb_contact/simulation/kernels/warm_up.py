@@ -174,9 +174,11 @@ def all_jobs():
     keys = ("friction_model", "integrator", "collision_scheme")
     choices = [dict(zip(keys, values)) for values in itertools.product(*(CHOICES[key] for key in keys))]
     scenes = [str(path) for path in sorted(Path(find_resource(LIBRARY)).glob("*.yaml")) if path.name != "node.yaml"]
-    large = (Job("choices", json.dumps({"collision_scheme": "event"}), 90), Job("surfaces", functions=90),
-             Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
-             *(Job("examples", room, 30) for room in ("solvers", "dynamics", "surfaces")))  # fmt: skip
+    large = (
+        Job("choices", json.dumps({"collision_scheme": "event"}), 90), Job("surfaces", functions=90),
+        Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
+        *(Job("examples", room, 30) for room in ("solvers", "dynamics", "surfaces", "model", "simulation")),
+    )  # fmt: skip
     small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("library", path, 2) for path in scenes]
     return [STEP, (*WORLDS, *CAMERAS, *large), (*BENCHES, *small)]
 
