@@ -139,19 +139,21 @@ def test_the_event_scheme_has_room_for_all_points_of_a_mesh(tmp_path):
     assert most > 4 and sim.link_pose("box")[0] == pytest.approx([0.13, 0.13, 0.05], abs=1e-4)
 
 
-@pytest.mark.parametrize("speed", [0.1, 0.3])
-def test_a_sheet_slides_over_the_border_of_another(tmp_path, speed):
+@pytest.mark.parametrize("speed, turn, friction", [(0.1, 0.3, 0.5), (0.3, 0.3, 0.5), (0.1, 0.0, 0.0)])
+def test_a_sheet_slides_over_the_border_of_another(tmp_path, speed, turn, friction):
+    """Without friction its corners reach the border exactly."""
     corners = np.array([[-3, -3, 0], [3, -3, 0], [3, 3, 0], [-3, 3, 0]]) / 100.0
-    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")
-    trimesh.Trimesh(2 * corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "floor.stl")
+    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.obj")
+    trimesh.Trimesh(2 * corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "floor.obj")
     floor, sheet = (
-        Primitive(name, "mesh", mesh=str(tmp_path / f"{name}.stl"), collision_meshes="mesh", **more)
+        Primitive(name, "mesh", mesh=str(tmp_path / f"{name}.obj"), collision_meshes="mesh", material="m", **more)
         for name, more in (("floor", {}), ("sheet", {
-            "base": "free", "mass": 0.1, "pose": Pose((0.0, 0.004, 0.0), (0, 0, 0.3)),
+            "base": "free", "mass": 0.1, "pose": Pose((0.02 if turn == 0.0 else 0.0, 0.004, 0.0), (0, 0, turn)),
             "velocity": mb.model.Velocity(linear=(speed, 0.0, 0.0)),
         }))
     )  # fmt: skip
-    sim = mb.Simulator(mb.Scene(primitives=(floor, sheet)))
+    materials = {"m": mb.model.Material(friction)}
+    sim = mb.Simulator(mb.Scene(primitives=(floor, sheet), materials=materials))
     for _ in range(150):
         sim.step()
         if sim.link_pose("sheet")[0][0] < 0.055:  # its middle is over the floor

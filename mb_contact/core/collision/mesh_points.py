@@ -12,7 +12,8 @@ from mb_contact.core.tree.spatial import between, length_of, put_vector, vector,
 
 SAME = 2e-13  #: square of the difference up to which normals, which rounding leaves no units, are of one plane
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
-MANY = 0.99  #: cosine of normals at one place of which none is chosen
+MANY = 0.99  #: cosine of normals at one place up to which none of them is chosen,
+BEHIND = -0.9  #: and from which on: both sides of a sheet stay
 ULP = 2.3e-16
 
 
@@ -114,7 +115,8 @@ def choose_direction(work, unit, count):
             if vector_dot(apart, apart) > near * near:
                 continue
             touches = work.mesh.query[1] == 0 and max(abs(field.points[k, 3]), abs(field.points[m, 3])) <= touch
-            many = vector_dot(vector(field.normals, m), vector(field.normals, k)) < MANY
+            cosine = vector_dot(vector(field.normals, m), vector(field.normals, k))
+            many = cosine < MANY and cosine > BEHIND
             if field.points[m, 4] > field.points[k, 4] + LEVEL * unit or (
                 touches and many and field.points[m, 5] == 1.0
             ):
