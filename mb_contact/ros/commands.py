@@ -22,6 +22,12 @@ _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
 _SETS = 100  #: sets of joints that are remembered
 
 
+def _asks_for_nothing(effort):
+    """NaN where no controller is active yet, zeros beside it where ros2_control begins with an ``initial_value``."""
+    nothing = np.isnan(effort)
+    return bool(nothing.any() and (nothing | (effort == 0.0)).all())
+
+
 class CommandInbox:
     """Commands arrive on the executor's thread and are consumed by the physics thread.
 
@@ -145,7 +151,7 @@ class CommandInbox:
 
     def _accept(self, topic, effort, rows, stamp, run=None, targets=None):
         effort, targets = np.asarray(effort, dtype=np.float64), targets or {}
-        if not self.accepted and effort.shape[0] and np.isnan(effort).all() and not targets:
+        if not self.accepted and not targets and _asks_for_nothing(effort):
             self._pass_by(topic)
             return
         reason = self._reason_against(effort, rows, stamp, run, targets)
@@ -225,10 +231,10 @@ class CommandInbox:
         self.changed.notify_all()
 
     def _pass_by(self, topic):
-        """NaN alone before any command is what ros2_control sends until its controllers are active: no fault."""
+        """What ros2_control sends until its controllers are active is no fault."""
         if not self._told_of_none:
             self._told_of_none = True
-            self._logger.info(f"what comes on {topic} is not finite yet, NaN alone: no controller is active")
+            self._logger.info(f"what comes on {topic} is not finite yet, NaN and zeros alone: no controller is active")
 
     def refuse(self, topic: str, reason: str) -> None:
         """Count a message that was taken and turned out to be impossible, and say why."""

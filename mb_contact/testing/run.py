@@ -238,13 +238,17 @@ class Run:
         complaints = [program.complaint() for program, code in zip(self.programs, codes) if code not in (None, 0)]
         if complaints or self._refused:
             self._end(*complaints, *filter(None, [self._refused]))
-        elif 0 in codes and (now - self._moved > QUIET or not self.plan.lockstep):
+        elif 0 in codes and (now - self._moved > QUIET if self.plan.lockstep else not self._waits()):
             self._end()
         elif self.plan.wall is not None and now - self._begun > self.plan.wall:
             self._end(f"the run has taken {self.plan.wall:g} s of wall time, its budget; {self._whereabouts()}")
         elif now - max(self._moved, self._told) > TELL:
             self._told = now
             self._say(f"{self._whereabouts()} (no budget of wall time is set)")
+
+    def _waits(self):
+        """Whether something that has to come to pass has not yet; in real time it does so after a controller's end."""
+        return any(tally.state[0] == OPEN for tally in self.tallies if tally.expectation.within is not None)
 
     def _whereabouts(self):
         waiting = self.node.summary().waiting_for

@@ -142,6 +142,9 @@ SERVICES = (
     Service("/cell/sim/get_type_description", "type_description_interfaces/srv/GetTypeDescription"),
 )
 
+RESET = Service("/cell/reset_simulation", "simulation_interfaces/srv/ResetSimulation")
+assert RESET in SERVICES
+
 PARAMETERS = {  # name: value in this run, whether it can be changed
     "lockstep": (False, False),
     "lockstep_timeout": (0.0, True),

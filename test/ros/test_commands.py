@@ -242,16 +242,19 @@ def test_a_state_is_answered_when_every_joint_that_is_commanded_has_its_answer()
         waiting(lockstep_joints=["elbow"])
 
 
-def test_nan_alone_is_no_command_and_no_fault():
+def test_nan_and_zeros_alone_are_no_command_and_no_fault():
     """ros2_control sends it before its controllers are active."""
     box = waiting()
-    for _ in range(3):
-        box.on_joint_command(command(["a", "b"], [math.nan] * 2))
+    for efforts in ([math.nan] * 2, [math.nan, 0.0], [0.0, math.nan]):  # 0: an initial_value of its block
+        box.on_joint_command(command(["a", "b"], efforts))
     assert (box.accepted, box.rejected) == (0, 0) and not box.wait(0.0, lambda: False)
-    assert box._logger.lines == ["what comes on joint_commands is not finite yet, NaN alone: no controller is active"]
+    words = "what comes on joint_commands is not finite yet, NaN and zeros alone: no controller is active"
+    assert box._logger.lines == [words]
+    box.on_joint_command(command(["a", "b"], [math.nan, 1.0]))
+    assert (box.accepted, box.rejected) == (0, 1)  # somebody computes, and wrongly
     box.on_joint_command(command(["a"], [1.0]))
     box.on_joint_command(command(["a", "b"], [math.nan] * 2))
-    assert (box.accepted, box.rejected) == (1, 1)  # who has had commands is not starting
+    assert (box.accepted, box.rejected) == (1, 2)  # who has had commands is not starting
 
 
 def test_answers_from_before_a_reset_are_dropped():

@@ -85,7 +85,8 @@ def test_command(bench, row):
 
 
 @pytest.mark.parametrize("scope", contract.SCOPES, ids=lambda scope: f"scope {scope.value}")
-def test_reset(bench, scope):
+def test_reset(bench, backend, scope):
+    contract.need(contract.RESET, backend)
     pose = message_class("geometry_msgs/msg/PoseStamped")()
     pose.pose.position.x, pose.pose.position.z, pose.pose.orientation.w = 5.0, 1.0, 1.0
 

@@ -174,6 +174,7 @@ PROBES = {  # in an order in which none takes away what the next needs; those of
 @pytest.fixture(scope="module")
 def simulation(backend, tmp_path_factory):
     """Of a paused node of its own."""
+    contract.need(contract.RESET, backend)
     scene = contract.write_scene(tmp_path_factory.mktemp("features"))
     with Session.of(backend) as ros:
         ros.node(scene, "--namespace", "cell", "--ros-args", "-p", "start_paused:=true", backend=backend)

@@ -20,6 +20,8 @@ from lxml import etree
 from mb_contact.model.resources import find_resource
 from mb_contact.model.urdf.reader import load_urdf
 from mb_contact.ros import QoS
+from mb_contact.testing import load_plan
+from paths import ROOT
 from ros.ros2_control import CONTROLLERS, XACRO, remappings
 from ros.support import Session
 
@@ -63,6 +65,15 @@ def test_controllers_claim_every_joint_once(block):
         if "gains" in parameters["ros__parameters"]:
             assert set(parameters["ros__parameters"]["gains"]) == set(parameters["ros__parameters"]["joints"])
         assert name == "controller_manager" or name in manager
+
+
+def test_the_example_test_is_as_the_launch_file():
+    """Names, clock and policy; slower, so that a busy machine keeps up."""
+    plan = load_plan(ROOT / "examples" / "manipulation_tests" / "expectations" / "ros2_control.yaml")
+    assert plan.remap == remappings() and not plan.lockstep
+    manager = yaml.safe_load(find_resource(CONTROLLERS).read_text(encoding="utf-8"))["controller_manager"]
+    assert plan.options.clock_rate >= manager["ros__parameters"]["update_rate"]
+    assert plan.options.command_timeout_policy == "gravity_compensation" and plan.options.real_time_factor < 1.0
 
 
 def hardware(peer, topic="robot_joint_commands"):

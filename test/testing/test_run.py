@@ -114,6 +114,14 @@ def test_worse_controllers_fail_by_the_right_check(tmp_path, fault, words):
     assert all(word in text for word in words), text
 
 
+def test_in_real_time_a_controller_may_end_before_what_it_has_brought_about_is_seen(tmp_path):
+    """A client whose action has succeeded ends; the node goes on by itself until the checks are decided."""
+    lasts = Expectation(distance("box_left") >= 0.0, within=0.9, lasting=0.5)
+    results, run = finished(plan(f"{sys.executable} -c pass", lasts, lockstep=False), tmp_path)
+    assert [result.passed for result in results] == [True] * 2, results
+    assert 0.5 <= run.time < 1.0  # not to the end of its duration
+
+
 def test_a_controller_that_hangs_spends_its_budget_of_wall_time(tmp_path):
     begun = time.monotonic()
     with Run(plan(f"{JAWS} hangs"), tmp_path, say=lambda _: None) as run:

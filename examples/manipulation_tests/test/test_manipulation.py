@@ -1,8 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tests of this package: four by their expectations, one in code; ``colcon test``, or ``pytest`` in its folder."""
+"""The tests of this package: four by their expectations, one in code; ``colcon test``, or ``pytest`` in its folder.
 
+One more, by unmodified ros2_control controllers, runs where a ROS 2 that has them is sourced.
+"""
+
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,14 @@ import pytest
 from mb_contact.testing import distance, force, load_plan, slip
 
 HERE = Path(__file__).resolve().parents[1]
+ROS2_CONTROL = ("controller_manager", "joint_state_topic_hardware_interface", "joint_trajectory_controller",
+                "forward_command_controller", "robot_state_publisher", "manipulation_tests")  # fmt: skip
+
+
+def lacks(packages):
+    """Those of the packages that no sourced workspace has."""
+    places = [Path(place) / "share" for place in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if place]
+    return [package for package in packages if not any((place / package).is_dir() for place in places)]
 
 
 @pytest.mark.parametrize("name", ["wheel", "peg", "lift", "grasp"])
@@ -26,3 +38,9 @@ def test_a_grasp_that_is_pushed(manipulation):
     run.push("box_left", force=(0, 60, 0), lasting=0.2)
     run.keep(slip("box_left", against="left_jaw") <= 0.001, lasting=0.5)
     run.now(distance("box_left", to="start") <= 0.001)
+
+
+@pytest.mark.skipif(bool(lacks(ROS2_CONTROL)), reason=f"not sourced: {', '.join(lacks(ROS2_CONTROL))}")
+def test_ros2_control(manipulation):
+    """An arm follows a trajectory that its joint_trajectory_controller is asked for."""
+    manipulation(load_plan(HERE / "expectations" / "ros2_control.yaml")).finish()
