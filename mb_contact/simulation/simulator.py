@@ -29,7 +29,8 @@ from mb_contact.simulation.results import Step
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.stepping.contact_step import ContactStep, refuse_beyond_studies, usual_step
 from mb_contact.simulation.stepping.events import EventScheme
-from mb_contact.simulation.stepping.impacts import Impacts, needs_impacts
+from mb_contact.simulation.stepping.impact_needs import needs_impacts
+from mb_contact.simulation.stepping.impacts import Impacts
 from mb_contact.simulation.stepping.integrators import make_integrator
 from mb_contact.simulation.stepping.step import Stepper
 from mb_contact.simulation.values import set_again

@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Edges, vertices and faces of meshes that come down in the midst of a step: as those of primitive shapes."""
+"""Edges, vertices and faces of meshes that come down in the midst of a step: as those of primitive shapes.
+
+Covers simulation/stepping/impact_needs.py.
+"""
 
 import numpy as np
 import pytest
