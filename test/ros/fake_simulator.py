@@ -22,7 +22,7 @@ from mb_contact.checks import as_vector
 
 Certificate = namedtuple(
     "Certificate",
-    "complementarity_gap infeasibility cone_violation penetration solver iterations contacts energy",
+    "complementarity_gap infeasibility cone_violation penetration solver iterations contacts energy holds attachments",
 )
 OperationalSpace = namedtuple("OperationalSpace", "inertia compliance jacobian bias rank frames")
 CONTACT = np.dtype(
@@ -74,7 +74,7 @@ class FakeSimulator:
         self.step_count += 1
         touch = ("left_finger", "box", "stick", 0.0, (0, 0, 0.1), (0.5, 0.1, 0.2), (0, 0, 1), -1e-4)
         contacts = np.array([touch], dtype=CONTACT)
-        certificate = Certificate(1e-12, 2e-12, 0.0, 1e-6, "block_pivoting", 1, 1, 0.0)
+        certificate = Certificate(1e-12, 2e-12, 0.0, 1e-6, "block_pivoting", 1, 1, 0.0, {}, {})
         return SimpleNamespace(time=self.time, contacts=contacts, certificate=certificate)
 
     def joint_positions(self):

@@ -18,6 +18,7 @@ import mb_contact as mb
 from mb_contact.core.handle import GAIN_LEFT, GAIN_MOST
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
 from mb_contact.simulation.context import NEVER
+from mb_contact.simulation.results import NUMBERS
 from mb_contact.types import NOT_FINITE
 from oracles.dense_step import DenseSource, PinocchioSource, StepJudge
 from paths import ROOT
@@ -276,7 +277,7 @@ def bits(sim, efforts):
             sim.joint_efforts().tobytes(),
             np.array(step.time).tobytes(),
         ]
-        out += [np.array(certificate[:4] + certificate[5:]).tobytes(), step.certificate.solver.encode()]
+        out += [np.array(certificate[:4] + certificate[5:NUMBERS]).tobytes(), step.certificate.solver.encode()]
         for name in ("point", "normal", "gap", "impulse", "sigma", "feature"):
             out.append(np.ascontiguousarray(step.contacts[name]).tobytes())
     return out

@@ -15,7 +15,7 @@ from mb_contact.collision import coal_library
 from mb_contact.compile.decorated import DISABLE_JIT
 from mb_contact.compile.dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
-from mb_contact.simulation.stepping.step import NOTHING
+from mb_contact.simulation.stepping.step import UNBOUND
 
 pytestmark = pytest.mark.quick
 
@@ -69,7 +69,7 @@ def simulators(kind, mesh, **choices):
     stepper = pair[0]._stepper
     taken = stepper._step_in_parts
     stepper._step_in_parts = lambda dt: parts.append(pair[0].time) or taken(dt)
-    pair[1]._stepper._in_one_call, pair[1]._stepper._bound = False, NOTHING
+    pair[1]._stepper._in_one_call, pair[1]._stepper._bound = False, UNBOUND
     return *pair, parts
 
 
