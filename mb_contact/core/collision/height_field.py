@@ -37,7 +37,7 @@ def field_manifold(geoms, geom_R, geom_p, x, y, far, tol, work):
     ----------
     x, y : int
     far : float
-        Largest gap of a point on a plane; those of ridges and peaks have one of ``tol`` at most [m].
+        Largest gap of a point [m]; of ridges and peaks it is ``tol`` where a step of rigid contacts starts.
     tol : float
         Play of inside tests [m].
 
@@ -50,7 +50,8 @@ def field_manifold(geoms, geom_R, geom_p, x, y, far, tol, work):
         return 0
     count = 0
     seen = 0
-    touch = tol if work.mesh.query[1] == 0 and work.mesh.query[2] == 0 else far  # soft pairs: for the whole step
+    at_start = work.mesh.query[1] == 0 and work.mesh.query[2] == 0  # rows of soft pairs stand for the whole step
+    touch = tol if at_start else far
     i0, i1, j0, j1, low = box_in_field(geoms, geom_R, geom_p, x, y, far)
     nx = geoms.grid[y, 0]
     first = geoms.first_face[y]
