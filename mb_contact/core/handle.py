@@ -64,6 +64,8 @@ class StepArrays(NamedTuple):
     q: Annotated[Reals, "nq"]
     v: Annotated[Reals, "N"]
     effort: Annotated[Reals, "N"]  #: commanded
+    command: Annotated[Reals, "joints"]  #: of which ``effort`` is made, one for each joint
+    joint_v: Annotated[Integers, "joints"]  #: place of each joint in v
     buffers: object  #: CollisionBuffers
     contacts: Contacts
     kin: Kinematics

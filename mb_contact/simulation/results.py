@@ -176,7 +176,7 @@ class Step:
     ----------
     time : float
         After the step [s].
-    numbers : ndarray (32 + 14 k,)
+    numbers : bytes of floats (32 + 14 k,)
         ``record`` of core.workspace.StepWork: those of the certificate, then rows of core.step.report, one a contact.
         Certificate and contacts are made of it when somebody asks for them.
     solver_names : sequence of str
@@ -200,7 +200,7 @@ class Step:
     def __init__(
         self,
         time: float,
-        numbers: Floats,
+        numbers: bytes,
         solver_names: Sequence[str],
         pair_links: Sequence[tuple[str, str]],
         events: Sequence[Impact] = (),
@@ -222,7 +222,7 @@ class Step:
         -------
         Certificate
         """
-        values: list[Any] = self._numbers[:NUMBERS].tolist()
+        values: list[Any] = np.frombuffer(self._numbers)[:NUMBERS].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
         for count in COUNTS:
             values[count] = int(values[count])
@@ -240,7 +240,7 @@ class Step:
         ndarray (k,)
             World axes; impulses act on link_a [N s], points and gaps in m.
         """
-        table = self._numbers[HEAD:].reshape(-1, COLUMNS)
+        table = np.frombuffer(self._numbers)[HEAD:].reshape(-1, COLUMNS)
         out = np.empty(len(table), CONTACT_DTYPE)
         links = [self._pair_links[int(pair)] for pair in table[:, PAIR].tolist()]
         out["link_a"], out["link_b"] = [a for a, _ in links], [b for _, b in links]
@@ -259,4 +259,4 @@ def record_of(certificate, rows):
     numbers = np.zeros(HEAD + COLUMNS * len(rows))
     numbers[:NUMBERS] = certificate._replace(solver=0.0, deepest_pair=-1.0)[:NUMBERS]
     numbers[HEAD:] = np.array(rows).ravel()
-    return numbers
+    return numbers.tobytes()

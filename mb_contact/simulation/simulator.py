@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mb_contact.checks import as_positive, as_vector, as_whole
+from mb_contact.checks import as_vector
 from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.errors import InputError
 from mb_contact.lazy import imported
@@ -366,10 +366,7 @@ class Simulator(Readings, Recorded):
             A hinge carries no inertia, or the velocity is not finite; the state is that before the step that
             failed.
         """
-        dt = self._state.time_step if time_step is None else as_positive(time_step, "time_step")
-        if effort is not None:
-            effort = as_vector(effort, len(self.world.joint_names) + len(self.world.hinge_names), "effort")
-        return self._stepper.step(dt, effort, steps if steps == 1 else as_whole(steps, "steps"))
+        return self._stepper.step(time_step, effort, steps)
 
     def contact_problem(self) -> Any:
         """The contact problem that the last step solved, for study (J14 Eq. 53): all rows whose law is no equation.

@@ -81,7 +81,7 @@ class ThreadLane:
         own |= {"stiffness": writable(world.geoms.soft.stiffness)}
         scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
         own |= {name: getattr(context.arrays, name) for name in ("clock", "time_before")}
-        self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
+        self._lane = allocate(Lane, **own, **scene_own)
         self.handle = make_lane_handle(self._lane)
         self._entry = None
 
@@ -155,7 +155,7 @@ class ThreadLane:
         state.step_count, state.even_steps = (lane.clock + at[STEP]).tolist()
         state.time_before = float(lane.time_before[0])
         try:
-            self._stepper.step(state.time_step, lane.command.copy())
+            self._stepper.step(state.time_step, self.context.command.copy())
             at[TAKEN] = 1
         except DynamicsError as error:
             self._fail(store, w, failed, str(error))

@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact.core.handle import GAIN_LEFT, GAIN_MOST
+from mb_contact.core.integrate.flow_step import NOT_TAKEN
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
 from mb_contact.simulation.context import NEVER
 from mb_contact.simulation.results import NUMBERS
@@ -223,7 +224,7 @@ def test_the_command_of_a_failed_step_is_not_kept(monkeypatch, dual_arm):
     before = dual_arm.save().effort
     monkeypatch.setattr(dual_arm.context.integrator, "step", lambda _handle, _stage: NOT_FINITE)
     stepper = dual_arm._stepper
-    monkeypatch.setattr(stepper, "_bound", stepper._bound._replace(call=lambda: NOT_FINITE))
+    monkeypatch.setattr(stepper, "_bound", stepper._bound._replace(call=lambda _dt, _commanded: NOT_TAKEN))
     monkeypatch.setattr(stepper._pieces, "take", lambda _time, _dt: NOT_FINITE)
     with pytest.raises(mb.DynamicsError):
         dual_arm.step(np.full(len(dual_arm.world.joint_names), 9.0))

@@ -12,7 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.compile.decorated import DISABLE_JIT
-from mb_contact.core.integrate.flow_step import long_step, whole_step
+from mb_contact.core.integrate.flow_step import long_quick_step, quick_step
 
 
 @pytest.mark.parametrize("scene", ["box_stack", "dual_arm_lift"])
@@ -31,4 +31,4 @@ def test_two_threads_give_the_same_bits_as_one(scene):
 
 @pytest.mark.skipif(DISABLE_JIT, reason="nothing is compiled")
 def test_the_compiled_step_of_a_large_world_releases_the_lock():
-    assert long_step.targetoptions["nogil"] and not whole_step.targetoptions["nogil"]
+    assert long_quick_step.targetoptions["nogil"] and not quick_step.targetoptions["nogil"]

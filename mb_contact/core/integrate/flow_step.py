@@ -12,6 +12,9 @@ number in the flow's arrays: what a scene does not use is never compiled.  Steps
 projection of loops take the same kernels one by one (``simulation/stepping/contact_step.py``).
 """
 
+import numpy as np
+
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.closed_forms import ASKED
 from mb_contact.core.handle import ADAPTIVE, DT, EULER, FIXED, HAPPEN
 from mb_contact.core.impact.phases import step_collides
@@ -26,10 +29,11 @@ from mb_contact.core.step.closing import keep_state
 from mb_contact.core.step.need import SPENT
 from mb_contact.core.step.sleep import stays, wake_all, watch_rest
 from mb_contact.core.step.step import conclude, saturate, smooth_dynamics
-from mb_contact.core.workspace import ITERATIONS, KINETIC, LANDINGS, MAY_SLEEP, POTENTIAL
+from mb_contact.core.workspace import ITERATIONS, KINETIC, LANDINGS, MAY_SLEEP, POINTS, POTENTIAL
 from mb_contact.types import ASK_AT_END, GAINED_ENERGY, IN_PARTS, LIMIT_MISSED, OK
 
 BEGIN, ANSWERED, ANSWERED_AT_END = range(3)  #: where a step goes on: an engine is asked twice at most
+NOT_TAKEN, LANDED = -1, -2  #: what ``quick_step`` returns in the place of a number of contact points
 EULER_LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
 
 
@@ -74,13 +78,54 @@ def whole_step(h, stage):
     return status
 
 
+@kernel
+def put_command(h):
+    """``h.command`` as efforts; what is no joint has none."""
+    fill(h.effort.shape[0], h.effort, 0.0)
+    for j in range(h.command.shape[0]):
+        h.effort[h.joint_v[j]] = h.command[j]
+
+
+@kernel
+def quick_step(h, dt, commanded):
+    """``whole_step`` of dt [s] under the efforts ``h.command``, or under none: what a step of Python's mostly is.
+
+    Returns
+    -------
+    int
+        How many contact points the step has.  LANDED where it has stopped something without an impact of its own, and
+        NOT_TAKEN where it needs more, with all as before.
+    """
+    for j in range(h.command.shape[0] if commanded else 0):
+        if not np.isfinite(h.command[j]):
+            return NOT_TAKEN
+    length = h.settings[DT]
+    copy(h.effort.shape[0], h.effort, h.work.effort_start)
+    h.settings[DT] = dt
+    if commanded:
+        put_command(h)
+    else:
+        fill(h.effort.shape[0], h.effort, 0.0)
+    if whole_step(h, BEGIN) != OK:
+        h.settings[DT] = length
+        copy(h.effort.shape[0], h.work.effort_start, h.effort)
+        return NOT_TAKEN
+    return LANDED if h.work.record[LANDINGS] > 0.0 else np.int64(h.work.record[POINTS])
+
+
 @unlocked
 def long_step(h, stage):
-    """``whole_step`` without Python's lock, for worlds whose steps take longer than its way there and back.
+    """``whole_step`` without Python's lock."""
+    return whole_step(h, stage)
+
+
+@unlocked
+def long_quick_step(h, dt, commanded):
+    """``quick_step`` without Python's lock, for worlds whose steps take longer than its way there and back.
 
     Two threads with a box on a table each took twice the time of one thread with both.
     """
-    return whole_step(h, stage)
+    return quick_step(h, dt, commanded)
 
 
 @unlocked

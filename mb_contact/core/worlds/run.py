@@ -11,7 +11,7 @@ import numpy as np
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, MEASURED
-from mb_contact.core.integrate.flow_step import BEGIN, whole_step
+from mb_contact.core.integrate.flow_step import BEGIN, put_command, whole_step
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.state import EVEN, STEPS
 from mb_contact.core.step.closing import closure_error, refresh
@@ -124,7 +124,7 @@ def _finish_step(h, lane, store, job):
 @kernel
 def _command(h, lane, store, job, w, controller):
     """The efforts of the step into ``h.effort``; 1 where the controller has raised an exception, otherwise 0."""
-    k, t, command = lane.at[WORLD], lane.at[STEP], lane.command
+    k, t, command = lane.at[WORLD], lane.at[STEP], h.command
     given = job.controls.shape[1] > 0
     for j in range(command.shape[0]):
         command[j] = job.controls[k, t, j] if given else store.effort[w, j]
@@ -132,9 +132,7 @@ def _command(h, lane, store, job, w, controller):
         time = lane.time_before[0] + (lane.clock[EVEN] + t) * h.settings[DT]
         if call_controller(controller, time, w, h.q, h.v, command, job.data) != 0:
             return 1
-    fill(h.effort.shape[0], h.effort, 0.0)
-    for j in range(command.shape[0]):
-        h.effort[lane.joint_v[j]] = command[j]
+    put_command(h)
     return 0
 
 

@@ -59,7 +59,6 @@ class Lane(NamedTuple):
     clock: Annotated[Integers, 2]  #: of the loaded world, views of its state
     time_before: Annotated[Reals, 1]
     worst: Annotated[Reals, 1]  #: residual of the loaded world
-    command: Annotated[Reals, "joints"]
     mass: Annotated[Reals, "n"]
     inertia: Annotated[Reals, "n", 3, 3]
     damping: Annotated[Reals, "N"]
@@ -71,7 +70,6 @@ class Lane(NamedTuple):
     body_gravity: Annotated[Reals, "n", 3]
     scene_mass: Annotated[Reals, "n"]
     scene_inertia: Annotated[Reals, "n", 3, 3]
-    joint_v: Annotated[Integers, "joints"]  #: place of each joint in v
 
 
 LaneHandleType, LaneHandle, make_lane_handle = handle(Lane)

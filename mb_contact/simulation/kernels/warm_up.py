@@ -54,7 +54,7 @@ BENCHES = (
 
 def is_compiled():
     """Whether the kernels of every step can be loaded (or need no compiling)."""
-    return is_kept(flow_step.whole_step) and is_kept(flow_step.long_step)
+    return all(map(is_kept, (flow_step.long_step, flow_step.quick_step, flow_step.long_quick_step)))
 
 
 def compile_step(progress, more=()):

@@ -58,7 +58,6 @@ class Integrator:
         if not self.is_euler:
             context.settings[FACE_GAP] = TILTED * context.world.units.length
             context.solver[TWICE] = context.scene.collision_scheme != "event"
-        self._kernel = _flow_step.whole_step if context.N < UNLOCKED else _flow_step.long_step
         self._whole = self._many = None  # loaded or compiled by the first call
 
     @property
@@ -89,12 +88,13 @@ class Integrator:
     def step(self, handle, stage):
         """The whole step, from BEGIN or behind an engine's answers; returns a status."""
         if self._whole is None:
-            self._whole = entry_for(self._kernel, handle, stage)
+            self._whole = entry_for(_flow_step.long_step, handle, stage)
         return self._whole(handle, stage)
 
     def bind(self, handle):
-        """``step`` from BEGIN, without arguments."""
-        return partial(entry_for(self._kernel, handle, BEGIN), handle, BEGIN)
+        """``quick_step`` of what the handle has: a function of a step's length and whether efforts are commanded."""
+        kernel = _flow_step.quick_step if self._context.N < UNLOCKED else _flow_step.long_quick_step
+        return partial(entry_for(kernel, handle, 0.0, False), handle)
 
     def steps(self, handle, count):
         """Up to ``count`` whole steps, behind the last of which Python is needed; how many."""
@@ -102,11 +102,11 @@ class Integrator:
             self._many = entry_for(_flow_step.many_steps, handle, count)
         return self._many(handle, count)
 
-    @staticmethod
-    def compile(handle):
-        """Take a step with either form of the whole step."""
-        for kernel in (_flow_step.whole_step, _flow_step.long_step):
-            kernel(handle, BEGIN)
+    def compile(self, handle):
+        """Take a step with each form of the whole step."""
+        _flow_step.long_step(handle, BEGIN)
+        for kernel in (_flow_step.quick_step, _flow_step.long_quick_step):
+            kernel(handle, self._context.dt, False)
         _flow_step.many_steps(handle, 0)
 
     def ask_engine(self):

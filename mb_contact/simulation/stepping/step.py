@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_positive, as_vector, as_whole
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
-from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END, BEGIN
+from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END, BEGIN, LANDED, NOT_TAKEN
 from mb_contact.core.integrate.whole import account
 from mb_contact.core.workspace import (
     BAD_BODY,
@@ -55,9 +56,9 @@ class Bound(NamedTuple):
     """
 
     handle: object
-    call: Callable | None  #: the compiled step; returns a status
-    effort: np.ndarray  #: of the context, as what follows
-    settings: np.ndarray
+    call: Callable | None  #: ``Integrator.bind``
+    command: memoryview  #: of the context; takes vectors of its length without a copy of theirs
+    start: LastStep  #: of a step of its length
     record: np.ndarray
     views: dict  #: by a number of contact points, the part of ``record`` that is filled
     solver_names: Sequence
@@ -86,8 +87,8 @@ class Stepper:
         #: what a step needs or changes beside efforts
         self._more = self._hinged or context.motions is not None or len(context.joints.servos) > 0
         self._holds = bool(context.scene.adhesion_pads) or context.attachments is not None
-        self._bound = UNBOUND
-        self._last = None  # LastStep of a step in one call: those of one length start from the same arrays
+        self._bound, self._last = UNBOUND, UNBOUND.start
+        self._size = len(context.world.joint_names) + len(context.world.hinge_names)
 
     def step(self, dt, command, steps=1):
         """Advance by ``steps`` steps of dt [s] under commanded efforts (joints,), None for none; the last Step.
@@ -99,21 +100,26 @@ class Stepper:
         DynamicsError
             A hinge carries no inertia, or the velocity is not finite; the state is that before the step that failed.
         """
-        bound, context = self._bound, self._context
-        if steps != 1 or bound.handle is not context.handle or context.wrenches.act or context.impacts is not None:
-            return self._take_one(dt, command) if steps == 1 else self._take(dt, command, steps)
-        _, call, effort, settings, *_ = bound
-        before, length, done = effort.tobytes(), settings.item(DT), False
-        try:
-            effort.fill(0.0)
-            settings[DT] = dt
-            if command is not None:
-                effort[context.world.joint_v] = command
-            done = call() == OK
-        finally:
-            if not done:
-                effort[:], settings[DT] = np.frombuffer(before), length
-        return self._tell(bound, self._start(dt), 1) if done else self._take_one(dt, command)
+        context = self._context
+        dt = self._state.time_step if dt is None else as_positive(dt, "time_step")
+        handle, call, place, start, *_ = self._bound
+        if steps != 1 or handle is not context.handle or context.wrenches.act or context.impacts is not None:
+            command = self._vector(command)
+            return self._take_one(dt, command) if steps == 1 else self._take(dt, command, as_whole(steps, "steps"))
+        commanded = command is not None
+        if commanded:
+            try:
+                place[:] = command
+            except (TypeError, ValueError):  # anything but float64, or of another length
+                place[:] = command = self._vector(command)
+        points = call(dt, commanded)
+        if points == NOT_TAKEN:
+            return self._take_one(dt, self._vector(command))
+        return self._tell(self._bound, start if start.dt == dt else self._start(dt), 1, points)
+
+    def _vector(self, command):
+        """Commanded efforts as a vector, or None."""
+        return None if command is None else as_vector(command, self._size, "effort")
 
     def _take(self, dt, command, steps):
         """Several steps: as many in one call as it takes."""
@@ -140,21 +146,24 @@ class Stepper:
             return bound
         names, links = context.contact_step.solver_names, context.pair_links
         call = context.integrator.bind(context.handle) if self._in_one_call else None
-        return Bound(context.handle, call, context.effort, context.settings, context.work.record, {}, names, links)
+        place, start = memoryview(context.command), self._start(self._state.time_step)
+        return Bound(context.handle, call, place, start, context.work.record, {}, names, links)
 
-    def _tell(self, bound, start, count):
-        """The Step behind so many, the last of them from the LastStep ``start``."""
+    def _tell(self, bound, start, count, points=LANDED):
+        """The Step behind ``count``, the last of them from the LastStep ``start`` with so many points, if known."""
         _, _, _, _, record, views, names, links = bound
-        points = record.item(POINTS)
+        looks = points == LANDED
+        if looks:
+            points = int(record[POINTS])
         view = views.get(points)
         if view is None:
-            view = views[points] = record[: HEAD + COLUMNS * int(points)]
+            view = views[points] = record[: HEAD + COLUMNS * points]
         impacts = self._context.impacts
         events = () if impacts is None else tuple(impacts.events)
         time = self._state.finish_steps(start, count)
         held = Held(self._context) if self._holds else None
-        result = Step(time, view.copy(), names, links, events, held)
-        if record.item(LANDINGS):
+        result = Step(time, view.tobytes(), names, links, events, held)
+        if looks and record[LANDINGS]:
             result.events += (self._landing(start.dt, result.certificate),)
         return result
 
