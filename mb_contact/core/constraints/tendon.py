@@ -252,7 +252,8 @@ def _pull_part(tendons, s, force, tree, kin, external):
 def book_tendons(tendons, dt, first, sol, rows, terms):
     """Work of the tendons' rows, which stands in LOOPS: that of limits to LIMITS, of dampers to DAMPING.
 
-    What springs do is the change of their energy.
+    What springs do is the change of their energy, and what holds a length does none: its turning row does, which
+    judges the step.
     """
     for i in range(tendons.row_of.shape[0]):
         t, kind, r = tendons.row_of[i], tendons.row_kind[i], first + i
@@ -264,3 +265,5 @@ def book_tendons(tendons, dt, first, sol, rows, terms):
         elif kind == TENDON_LONGEST or kind == TENDON_SHORTEST:
             terms[LOOPS] -= sol.r[r] * mean
             terms[LIMITS] += sol.r[r] * mean
+        elif kind == TENDON_HELD:
+            terms[LOOPS] -= sol.r[r] * mean

@@ -198,9 +198,13 @@ def _refuse_fast_modes(context):
     scene.refuse_if(fastest * context.dt > RK4_LIMIT, "integrator", message)
 
 
-def _has_unresolved_springs(context):
-    """Whether a tendon's spring moves all that there is within a step: energy does not swing by it but is lost."""
-    stiffest = max((tendon.stiffness for tendon in context.scene.tendons), default=0.0)
+def _has_unresolved_tendons(context):
+    """Whether a tendon holds its length, or its spring moves all that there is within a step.
+
+    Energy does not swing by it but is lost.
+    """
+    tendons = context.scene.tendons
+    stiffest = max((np.inf if tendon.held_length is not None else tendon.stiffness for tendon in tendons), default=0.0)
     return stiffest * float(context.scene.time_step) ** 2 > context.tree.mass.sum()
 
 
@@ -226,7 +230,7 @@ def make_integrator(context):
     if not integrator.is_euler:
         _refuse_fast_modes(context)
     left, most = GAINS[integrator.is_euler]
-    if integrator.is_euler and _has_unresolved_springs(context):
+    if integrator.is_euler and _has_unresolved_tendons(context):
         left = 0.0
     in_pieces = context.contact_step.in_pieces
     if not integrator.is_euler or (in_pieces and context.motions is None):  # a driven joint does work that no book has
