@@ -3,7 +3,7 @@
 
 """Springs between points and tendons: frequencies, statics and motions in closed form, energy, forces of actuators.
 
-Covers core/constraints/tendon.py, core/constraints/tendon_path.py, model/scene/tendons.py.
+Covers core/constraints/tendon.py, core/step/tendons.py, core/constraints/tendon_path.py, model/scene/tendons.py.
 """
 
 from dataclasses import replace

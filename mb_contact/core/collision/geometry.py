@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.rotations import multiply
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -57,7 +57,7 @@ def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
         pose_of_shape(geoms, R_w, p_w, g, geom_R, geom_p)
 
 
-@kernel
+@part
 def pose_of_shape(geoms, R_w, p_w, g, geom_R, geom_p):
     """``geometry_poses`` of geometry g alone."""
     k = geoms.body[g]

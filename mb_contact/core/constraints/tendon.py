@@ -125,7 +125,7 @@ def _scale(rows, row, factor):
         put_spatial(rows.on_b, row, spatial_sum(STILL, factor, spatial(rows.on_b, row)))
 
 
-@on_demand(NOTHING)
+@kernel
 def tendon_laws(tendons, dt, rate, first, u, rows, error):
     """Laws and offsets of the tendons' rows from row ``first`` on, whose free velocities are in u; their ``error``.
 
@@ -191,7 +191,7 @@ def tendon_energy(tendons):
     return total
 
 
-@on_demand(NOTHING)
+@kernel
 def pull_tendons(tendons, tree, kin, external):
     """Add the forces of tendons as they were last laid to those on the bodies: commanded tensions, and where they have
     no rows springs and dampers.
@@ -248,7 +248,7 @@ def _pull_part(tendons, s, force, tree, kin, external):
             add_spatial(external, k, wrench_at(vector_sum(x, -1.0, vector(kin.p, k)), f))
 
 
-@on_demand(NOTHING)
+@kernel
 def book_tendons(tendons, dt, first, sol, rows, terms):
     """Work of the tendons' rows, which stands in LOOPS: that of limits to LIMITS, of dampers to DAMPING.
 

@@ -5,17 +5,16 @@
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.constraints.belts import carry_rows, turn_along
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, TENDONS, TENDONS_AT, bilateral_rows
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, LOADS, TENDONS, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
 from mb_contact.core.constraints.driven import drive_rows
 from mb_contact.core.constraints.flat_manifolds import level_offsets
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.hinge import hinge_forces, hinge_limits
-from mb_contact.core.constraints.joint_friction import bound_by_loads, bound_friction, load_tendons
+from mb_contact.core.constraints.joint_friction import bound_by_loads, bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.mean_rows import mean_rows
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.constraints.tendon import tendon_laws
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
 from mb_contact.core.handle import (
     DRIFT_RATE,
@@ -35,6 +34,7 @@ from mb_contact.core.step.need import ROUND
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.sleep import has_sleepers, hold_frames, hold_impulses
 from mb_contact.core.step.softness import soften
+from mb_contact.core.step.tendons import pose_laws
 from mb_contact.types import RUB, UPPER
 
 
@@ -81,9 +81,7 @@ def assemble(h):
     if h.soft.start.shape[0] > 0:
         soften(h)
     if h.bil.info[TENDONS] > 0:
-        at = h.bil.info[TENDONS_AT]
-        tendon_laws(h.tendons, dt, rate, h.bil.info[FIRST] + at, h.sol.q, h.rows, h.loop.error[at:])
-        load_tendons(h.tendons, dt, h.bil)
+        pose_laws(h, rate)
     if h.bil.info[LOADS] != 0:
         bound_by_loads(h.bil, h.rows, h.memory.loop)
     for i in range(n_rows):

@@ -27,7 +27,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, LOADS, ROUNDS, TENDONS, TENDONS_AT
+from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, LOADS, ROUNDS, TENDONS
 from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.hinge import hinge_limits_missed
@@ -42,7 +42,6 @@ from mb_contact.core.constraints.servo import (
     servo_forces,
 )
 from mb_contact.core.constraints.spring import spring_forces, stiffen
-from mb_contact.core.constraints.tendon import book_tendons, pull_tendons
 from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.handle import DT, EULER, MEASURED, TOLERANCE
 from mb_contact.core.jit import INTEGER, kernel, on_demand
@@ -61,6 +60,7 @@ from mb_contact.core.step.report import report
 from mb_contact.core.step.sheet_sides import keep_one_side
 from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
 from mb_contact.core.step.softness import keep_stretch
+from mb_contact.core.step.tendons import book_work, pull_bodies
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
@@ -159,7 +159,7 @@ def begin_step(h):
     if h.pads.applied.shape[0] > 0:
         pull(h)
     if h.tendons.length.shape[0] > 0 and (h.tendons.flows[0] == 0 or h.flow.rule[0] == EULER):
-        pull_tendons(h.tendons, h.tree, h.kin, h.work.external)
+        pull_bodies(h)
 
 
 @kernel
@@ -371,8 +371,7 @@ def record_step(h):
         h.end.ahead, h.need.rolls, h.work,
     )  # fmt: skip
     if h.bil.info[TENDONS] > 0:
-        first = h.bil.info[FIRST] + h.bil.info[TENDONS_AT]
-        book_tendons(h.tendons, h.settings[DT], first, h.sol, h.rows, h.work.work_terms)
+        book_work(h)
     add_moments(
         h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.work.geom_impulse
     )
