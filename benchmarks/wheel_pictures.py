@@ -32,7 +32,7 @@ from mb_contact.viewer.snapshot import snapshot_of  # noqa: E402
 
 EVERY = 0.3  #: simulated seconds between two frames
 STILLS = ("grip", "pull", "carry", "release", "carry back", "leave")  #: phases at whose end a still is taken
-EYE, TARGET = (2.0, 1.7, 1.65), (0.4, 0.06, 0.72)
+EYE, TARGET = (2.15, 1.85, 1.75), (0.4, 0.06, 0.8)
 NUT_STILLS = ("reach", "turn off", "withdraw")  #: the same of the nut
 NUT_EYE, NUT_TARGET = (0.22, -0.62, 1.16), (0.56, -0.04, 0.85)
 

@@ -39,18 +39,23 @@
     if (controls.polarAngle > most + 1e-3) controls.rotatePolarTo(most, false);
   };
   // Shadows take most of the time of a browser without a graphics card: one that draws slowly turns them off.
-  const SLOW = 25, SECONDS = 4;  // frames a second, and how long they are counted
-  let counted = 0, since = 0, turned = false;
+  // One that is slow without them has fewer pixels: as few as viser's own watch would have, which stops half way.
+  const SLOW = 25, SECONDS = 4, COARSE = 0.75;  // frames a second, how long they are counted; pixels for one
+  let counted = 0, since = 0, turned = false, coarse = false;
   const watch = () => {
     const now = performance.now() / 1000;
     if (document.hidden || now - since > 3 * SECONDS) [counted, since] = [0, now];
     counted += 1;
-    if (turned || window.mbContactCamera.keep || now - since < SECONDS) return;
+    if ((turned && coarse) || now - since < SECONDS) return;
+    const slow = counted / (now - since) < SLOW, { keep, viewer } = window.mbContactCamera;
     const label = [...document.querySelectorAll("label")].find((e) => e.innerText.trim() === "shadows");
     const box = label && document.getElementById(label.htmlFor);
-    if (counted / (now - since) < SLOW && box && box.checked) {
+    if (slow && box && box.checked && !turned && !keep) {
       box.click();
       turned = true;
+    } else if (slow && !coarse && viewer && viewer.scene && viewer.scene.__r3f) {
+      viewer.scene.__r3f.root.getState().setDpr(COARSE * window.devicePixelRatio);
+      coarse = true;
     }
     [counted, since] = [0, now];
   };

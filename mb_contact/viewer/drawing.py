@@ -23,6 +23,7 @@ from mb_contact.simulation.arrows import typical_weight
 from mb_contact.types import SHAPE_PLANE, WORLD
 
 FIELD_ROWS = 256  #: and columns of a drawn height field at most
+SHADY = 0.5  #: opacity of what throws a shadow, at least
 SURFACE_ROWS = 40  #: and columns of a drawn chart
 CUBE, SPHERE, CYLINDER, TRIANGLES = 1, 2, 3, 11  #: types of visualization_msgs/Marker
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,15 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.shapes.shape_meshes import turned
 from mb_contact.ros.outputs.sizes import diagonal
-from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, ArrowScale
+from mb_contact.simulation.arrows import CALM, COLOURS, CUT, HEAD, LONGEST, POINT, SHAFT, ArrowScale
 from mb_contact.viewer.drawing import Drawing, Part
 from mb_contact.viewer.render import Camera, picture
 from mb_contact.viewer.sight import clear_sight
-from mb_contact.viewer.snapshot import ContactPoints, Snapshot
+from mb_contact.viewer.snapshot import FRAME_SECONDS, ContactPoints, Snapshot
 from mb_contact.viewer.view import extent
 
 LINE_OF_SIGHT = np.array([0.75, -0.55, 0.36])  #: from what is looked at to the eye, a unit vector but for rounding
@@ -30,6 +32,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 COLOURED = 128  #: colours of a GIF
 WEAK = 0.02  #: length of the shortest arrow that is drawn, of the scene's size
 KINDS = (".png", ".gif", ".webp")
+NOWHERE = np.zeros((0, 3))
 HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -48,7 +51,7 @@ class Pictures:
     def __init__(self, drawing: Drawing, fixed: Mapping[str, Any], camera: Camera, forces: bool = True) -> None:
         self._drawing, self._fixed, self._camera, self._forces = drawing, fixed, camera, forces
         self._size = drawing.size or extent(drawing, dict(fixed))[1]
-        self._arrows = ArrowScale(self._size, drawing.weight)
+        self._arrows, self._time = ArrowScale(self._size, drawing.weight), math.inf
 
     def frame(self, snapshot: Snapshot) -> NDArray[np.uint8]:
         """Picture (height, width, 3) of a Snapshot."""
@@ -58,9 +61,22 @@ class Pictures:
         return picture(self._drawing, poses, self._camera, arrows)
 
     def see(self, snapshot: Snapshot) -> None:
-        """Take a Snapshot's forces into the scale of the arrows."""
+        """Take a Snapshot's forces into the scale of the arrows, for as many frames of a page as have passed."""
         self._arrows.settle(snapshot.contacts.forces)
-        self._arrows.see(snapshot.contacts.forces)
+        passed = (snapshot.time - self._time) / FRAME_SECONDS
+        for _ in range(round(min(max(passed, 1.0), CALM))):
+            self._arrows.see(snapshot.contacts.forces)
+        self._time = snapshot.time
+
+    def ends(self, snapshots: Sequence[Snapshot]) -> Floats:
+        """Where the arrows of Snapshots end (n, 3) [m], those of blows no farther than others may."""
+        ends = [NOWHERE]
+        for snapshot in snapshots if self._forces else ():
+            self.see(snapshot)
+            points, forces = snapshot.contacts.points, snapshot.contacts.forces
+            length = np.maximum(np.linalg.norm(forces, axis=1, keepdims=True), 1e-300)
+            ends.append(points + forces * np.minimum(self._arrows.scale, LONGEST * self._size / length))
+        return np.concatenate(ends)
 
 
 def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part]:
@@ -81,15 +97,20 @@ def arrow_parts(contacts: ContactPoints, scale: float, size: float) -> list[Part
     return parts
 
 
-def camera_of(drawing: Drawing, poses: Sequence[Mapping], size: tuple[int, int]) -> Camera:
-    """A camera that sees all that moves, where it was first and where it was last, or all that there is."""
-    places = []
+def camera_of(
+    drawing: Drawing, poses: Sequence[Mapping], size: tuple[int, int], more: Floats = NOWHERE
+) -> Camera:  # fmt: skip
+    """A camera that sees all that moves, where it was first and where it was last, or all that there is, and places
+    ``more`` (n, 3) [m].
+    """
+    places: list[Floats] = []
     for part in drawing.visuals:
         if part.link in drawing.moving:
             for there in (poses[0], poses[-1]):
                 p, quaternion = there[part.link]
                 places.append(part.vertices @ quat_to_matrix(quaternion).T + p)
-    points = np.concatenate(places or [part.vertices for part in drawing.visuals] or [np.zeros((1, 3))])
+    places = places or [part.vertices for part in drawing.visuals] or [np.zeros((1, 3))]
+    points = np.concatenate([*places, more])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, reach = 0.5 * (low + high), 0.55 * diagonal(low, high)
     way = clear_sight(drawing, (poses[0], poses[-1]), LINE_OF_SIGHT / np.linalg.norm(LINE_OF_SIGHT))

@@ -14,7 +14,7 @@ from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.arrows import COLOURS, CUT, HEAD, POINT, SHAFT, WEAK, ArrowScale
 from mb_contact.viewer.arrow_node import Arrows
-from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.drawing import SHADY, Drawing, Part
 from mb_contact.viewer.look import cell_size, linear, rgb
 from mb_contact.viewer.normals import creased, fewer, side, textured
 from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
@@ -140,12 +140,12 @@ class SceneGraph:
 
     def _mesh(self, part, name, root=LINKS):
         node = f"{node_name(part.link, root)}/{name}"
+        shadows = {"receive_shadow": False, "cast_shadow": part.opacity >= SHADY}
         if part.texture is not None:
-            mesh = self._server.scene.add_mesh_trimesh(node, textured(part), receive_shadow=False)
-            return self._attached(mesh, part.link)
+            return self._attached(self._server.scene.add_mesh_trimesh(node, textured(part), **shadows), part.link)
         mesh = self._server.scene.add_mesh_simple(
             node, *creased(part), side=side(part),
-            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None, receive_shadow=False,
+            color=rgb(part.colour), opacity=part.opacity if part.opacity < 1.0 else None, **shadows,
         )  # fmt: skip
         return self._attached(mesh, part.link)
 

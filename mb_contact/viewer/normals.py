@@ -17,7 +17,7 @@ from mb_contact.viewer.drawing import Part
 LARGEST = 1024  #: rows and columns of a picture that a browser is given
 FEW = 200  #: triangles that are always drawn
 #: distances in radii, and the part of triangles drawn beyond: the outline of a ball is then less than a pixel off
-FEWER = ((12.0, 0.25), (24.0, 0.12))
+FEWER = ((8.0, 0.25), (16.0, 0.12))
 KEPT = 2000  #: parts whose normals are kept
 _kept: dict[tuple[int, int], tuple[Part, Floats]] = {}  #: with the part, so that its arrays live as long as their ids
 

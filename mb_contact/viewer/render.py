@@ -18,7 +18,7 @@ from mb_contact.core.rays.shade import draw_triangles, paint
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.shapes.looks import Texture
 from mb_contact.model.shapes.normals import corner_normals
-from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.drawing import SHADY, Drawing, Part
 from mb_contact.viewer.normals import part_normals
 from mb_contact.viewer.snapshot import Poses
 
@@ -49,28 +49,33 @@ def picture(drawing: Drawing, poses: Poses, camera: Camera, marks: Sequence[Part
     colours: list[Floats] = []
     normals: list[Floats] = []
     textures: list[tuple[int, Texture]] = []
+    veils: list[tuple[int, int, float]] = []
     for part in (*drawing.visuals, *marks):
         p, quaternion = poses[part.link]
         R = quat_to_matrix(quaternion)
         triangles.append((part.vertices @ R.T + p)[part.triangles])
+        first = sum(len(rows) for rows in colours)
         if part.texture is not None:
-            textures.append((sum(len(rows) for rows in colours), part.texture))
+            textures.append((first, part.texture))
+        if part.opacity < 1.0:
+            veils.append((first, first + len(part.triangles), part.opacity))
         colours.append(np.tile(part.colour, (len(part.triangles), 1)))
         normals.append(part_normals(part) @ R.T)
     heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
     corners, coats, shade = (np.concatenate(rows) for rows in (triangles, colours, normals))
     last = sum(len(part.triangles) for part in marks)
-    return render(corners, coats, camera, heights[0] if heights else None, shade, last, textures)
+    return render(corners, coats, camera, heights[0] if heights else None, shade, last, textures, veils)
 
 
 def render(
     triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0, normals: Floats | None = None,
-    marks: int = 0, textures: Sequence[tuple[int, Texture]] = (),
-) -> NDArray[np.uint8]:
+    marks: int = 0, textures: Sequence[tuple[int, Texture]] = (), veils: Sequence[tuple[int, int, float]] = (),
+) -> NDArray[np.uint8]:  # fmt: skip
     """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None.
 
     ``normals`` (t, 3, 3) are those at the corners, which are found where they are not given; the last
-    ``marks`` triangles throw no shadows; ``textures`` are pictures in place of colours, each with its first triangle.
+    ``marks`` triangles throw no shadows; ``textures`` are pictures in place of colours, each with its first triangle;
+    ``veils`` are transparent: the first triangle of each, the one behind its last, and its opacity.
     """
     triangles = np.asarray(triangles, dtype=np.float64)
     colours = np.concatenate([np.asarray(colours, dtype=np.float64), [GROUND]])  # the last one is the floor's
@@ -80,26 +85,46 @@ def render(
     scale = 0.5 * height / np.tan(0.5 * camera.angle)
     seen, of = _ahead((triangles - np.array(camera.eye)) @ np.stack([right, up, -back], axis=1), NEAR * far)
     screen = np.array([0.5 * width, 0.5 * height]) + scale * seen[..., :2] / seen[..., 2:] * (1.0, -1.0)
-    which, near = _buffer(screen, 1.0 / seen[..., 2], width, height)  # 1/depth is linear on the screen
-    which = np.append(of, -1)[which]
+    nearness, whole, shady = 1.0 / seen[..., 2], np.full(len(triangles), True), np.full(len(triangles), True)
+    for first, last, opacity in veils:
+        whole[first:last], shady[first:last] = False, opacity >= SHADY
+    shady[len(triangles) - marks :] = False
+    which, near = _buffer(screen, nearness, of, np.flatnonzero(whole[of]), np.zeros((height, width)))
     x, y = np.meshgrid((np.arange(width) + 0.5 - 0.5 * width) / scale, (0.5 * height - np.arange(height) - 0.5) / scale)
     rays = x[..., None] * right + y[..., None] * up - back
     if floor is not None:
         _put_floor(triangles, floor - GAP * far, np.array(camera.eye), rays, which, near)
-    pixels = np.flatnonzero(which >= 0)
-    hit, sights = which.ravel()[pixels], rays.reshape(-1, 3)
-    coats = colours[hit]
-    for first, texture in textures:
-        on = np.flatnonzero((hit >= first) & (hit < first + len(texture.corners)))
-        points = np.array(camera.eye) + sights[pixels[on]] / near.ravel()[pixels[on], None]
-        coats[on] = texture.on(hit[on] - first, points, triangles[hit[on]])
     both = np.concatenate([triangles, corner_normals(triangles) if normals is None else normals], axis=1)
-    picture = np.empty_like(sights)
-    middle, eye = np.append(*_middle(triangles)), np.array([camera.eye])
-    shadows = _shadows(triangles[: len(triangles) - marks], camera)
-    paint(pixels, hit, coats, both, near.ravel(), sights, eye, *shadows, SOFT, middle, picture)
+    lit = *_shadows(triangles[shady if shady.any() else slice(1)], camera), SOFT, np.append(*_middle(triangles))
+
+    def painted(pixels, which, near):
+        sights, hit, near = rays.reshape(-1, 3)[pixels], which.ravel()[pixels], near.ravel()[pixels]
+        met = np.flatnonzero(hit >= 0)
+        coats, out = colours[hit[met]], np.empty_like(sights)
+        for first, texture in textures:
+            on = np.flatnonzero((hit[met] >= first) & (hit[met] < first + len(texture.corners)))
+            points = np.array(camera.eye) + sights[met[on]] / near[met[on], None]
+            coats[on] = texture.on(hit[met[on]] - first, points, triangles[hit[met[on]]])
+        paint(met, hit[met], coats, both, near, sights, np.array([camera.eye]), *lit, out)
+        return out
+
+    picture = painted(slice(None), which, near)
+    for rows, opacity in _behind_each_other(veils, of, screen, nearness):
+        over, nearer = _buffer(screen, nearness, of, rows, near.copy())
+        pixels = np.flatnonzero(over.ravel() >= 0)
+        picture[pixels] += opacity * (painted(pixels, over, nearer) - picture[pixels])
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
+
+
+def _behind_each_other(veils, of, screen, nearness):
+    """Rows of transparent triangles and their opacity: the farthest first, of each the faces that look away first."""
+    a, b, c = np.moveaxis(screen, 1, 0)
+    away = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) > (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    seen = [(np.flatnonzero((of >= first) & (of < last)), opacity) for first, last, opacity in veils]
+    for rows, opacity in sorted(seen, key=lambda veil: nearness[veil[0]].mean() if len(veil[0]) else 0.0):
+        yield rows[away[rows]], opacity
+        yield rows[~away[rows]], opacity
 
 
 def _middle(triangles):
@@ -160,7 +185,8 @@ def _shadows(triangles, camera):
         side *= WIDER
     scales = (SHADOW_PIXELS - 2) / np.array([*sides, whole])
     lows = np.array([*lows, low]) - 1.0 / scales[:, None]  # one pixel of light around all that throws a shadow
-    buffers = [_buffer((seen[..., :2] - corner) * scale, seen[..., 2] - base, SHADOW_PIXELS, SHADOW_PIXELS)[1]
+    every, size = np.arange(len(seen)), (SHADOW_PIXELS, SHADOW_PIXELS)
+    buffers = [_buffer((seen[..., :2] - corner) * scale, seen[..., 2] - base, every, every, np.zeros(size))[1]
                for corner, scale in zip(lows, scales)]  # fmt: skip
     at = np.column_stack([lows, np.full(len(scales), base), scales])
     return np.array(buffers), np.array([*map(lamp_tiles, buffers)]), frame, at
@@ -174,8 +200,8 @@ def lamp_tiles(depth: Floats) -> Floats:
     return np.array([squares.max(axis=(1, 3)), squares.min(axis=(1, 3))])
 
 
-def _buffer(screen, nearness, width, height):
-    """Nearest triangle of each pixel, or -1, and its nearness: larger is nearer, linear on the screen."""
-    which, near = np.full((height, width), -1, dtype=np.int64), np.zeros((height, width))
-    draw_triangles(np.ascontiguousarray(screen), np.ascontiguousarray(nearness), which, near)
-    return which, near
+def _buffer(screen, nearness, of, rows, near):
+    """Nearest of some rows of triangles in each pixel, as ``of`` calls it, or -1 where none is nearer than ``near``."""
+    which = np.full(near.shape, -1, dtype=np.int64)
+    draw_triangles(screen[rows], nearness[rows], which, near)
+    return np.append(of[rows], -1)[which], near

@@ -50,7 +50,9 @@ def run_render(arguments: argparse.Namespace) -> int:
     if not film:
         frames = frames[-1:]
     ends = [{**fixed, **frame.poses} for frame in (frames[0], frames[-1])]
-    camera = camera_of(drawing, ends, (width, width * 3 // 4))
+    size, forces = (width, width * 3 // 4), not arguments.no_forces
+    arrows = Pictures(drawing, fixed, camera_of(drawing, ends, size), forces).ends(frames)
+    camera = camera_of(drawing, ends, size, arrows)
     eye, target = arguments.eye or camera.eye, arguments.target or camera.target
     if not 0.0 < math.dist(eye, target) < math.inf:
         given = [", ".join(f"{float(x):g}" for x in place) for place in (eye, target)]
@@ -58,7 +60,7 @@ def run_render(arguments: argparse.Namespace) -> int:
     camera = replace(camera, eye=tuple(eye), target=tuple(target))
     pictures: list[Any] = []
     path = Path(arguments.out or f"{title}{'.gif' if film else '.png'}")
-    drawer = Pictures(drawing, fixed, camera, not arguments.no_forces)
+    drawer = Pictures(drawing, fixed, camera, forces)
     for k, frame in enumerate(frames):
         pictures.append(drawer.frame(frame))
         if film:

@@ -40,6 +40,7 @@ pytestmark = [
 SCENE = ROOT / "config" / "dual_arm_lift.yaml"
 STEPS = 12  #: in which the pointer moves
 FRAME = "new Promise(requestAnimationFrame)"
+PIXELS = "((canvas) => canvas.width / canvas.clientWidth)(document.querySelector('canvas[data-engine^=three]'))"
 MARK = "[...document.querySelectorAll('canvas')].some((c) => getComputedStyle(c).cursor === 'pointer')"
 RATIO = "((canvas) => canvas.width / canvas.height)(document.querySelector('canvas[data-engine^=three]'))"
 PLAYED = """new Promise((play, fail) => {
@@ -262,6 +263,21 @@ def test_a_click_selects_and_what_touches_is_told(session, browser):
     page.wait("document.querySelector('input[value=box]') !== null")
     page.wait("document.body.innerText.includes('table') && document.body.innerText.includes('touches')")
     picture(page, "view_selected")
+
+
+def test_a_slow_browser_does_without_shadows_then_with_fewer_pixels(session, browser):
+    page, _ = opened(browser, session)
+    shadows = session.bar.shadows
+    assert page.evaluate(PIXELS) > 0.8
+    page.evaluate("""(function dally() {
+        for (const begun = performance.now(); performance.now() - begun < 60.0; );
+        window.dallies = requestAnimationFrame(dally);
+    })()""")
+    until(lambda: not shadows.value)
+    page.wait(f"{PIXELS} < 0.76")
+    shadows.value = True
+    page.wait(f"(async () => {{ for (let k = 0; k < 100; k++) await {FRAME}; return true; }})()")
+    assert shadows.value  # once
 
 
 def test_sliders_move_an_arm(session, browser):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.shapes.shape_meshes import shape_mesh
-from mb_contact.viewer.drawing import Part, scene_drawing
-from mb_contact.viewer.graph import CROWD, crowds
+from mb_contact.model.shapes.shape_meshes import box_mesh, shape_mesh
+from mb_contact.viewer.drawing import Drawing, Part, scene_drawing
+from mb_contact.viewer.graph import CROWD, SceneGraph, crowds
 from mb_contact.viewer.normals import closed, fewer, side
 from mb_contact.viewer.page import Page, simulated_scene
 from mb_contact.viewer.player import Player
@@ -142,3 +142,9 @@ def test_far_away_meshes_of_many_triangles_have_fewer(view, simulator):
     assert ratios == sorted(ratios, reverse=True) and (distances > 10.0 * 0.03).all() and crowd.mesh.side == "front"
     box = next(part for part in view.drawing.visuals if part.link == "box")
     assert fewer(box) == "off" and view.server.scene.get_handle_by_name(f"/links/box/visual_{BALLS}").side == "front"
+
+
+def test_what_is_more_than_half_transparent_throws_no_shadow(server):
+    parts = [part_of(*box_mesh(np.ones(3)), opacity) for opacity in (1.0, 0.6, 0.4)]
+    graph = SceneGraph(server, Drawing(parts, [], [], (), {}, []), {})
+    assert [mesh.cast_shadow for mesh in graph._visuals] == [True, True, False]

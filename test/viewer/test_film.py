@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 
 from mb_contact.cli import main
-from mb_contact.viewer.film import arrow_parts, write_film
-from mb_contact.viewer.snapshot import contact_points
+from mb_contact.model.shapes.shape_meshes import box_mesh
+from mb_contact.simulation.arrows import LONGEST
+from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.film import HERE, NOWHERE, Pictures, arrow_parts, camera_of, write_film
+from mb_contact.viewer.snapshot import Snapshot, contact_points
 from paths import ROOT
 
 BOX = str(ROOT / "config" / "box_on_table.yaml")
@@ -65,6 +68,35 @@ def test_arrows_are_as_long_as_their_forces():
     along = (part.vertices - (1.0, 0.0, 0.0)) @ (0.0, 0.6, 0.8)
     assert along.min() == pytest.approx(0.0) and along.max() == pytest.approx(0.5)
     np.testing.assert_allclose(part.colour, np.array(GREEN) / 255.0)
+
+
+def pushed(force, seconds=0.0, size=12.0):
+    """Drawing of a box of 1 m, and a Snapshot in which it is pushed up."""
+    box = Part("box", *box_mesh(np.full(3, 0.5)), (0.5,) * 3)
+    row = ("box", "table", np.array([0.0, 0.0, 0.5]), np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, force]), "stick")
+    snapshot = Snapshot(seconds, {"box": HERE}, contact_points([row], ("box",), {}), {})
+    return Drawing([box], [], [], ("box",), {}, [], size=size), snapshot
+
+
+def test_a_picture_has_all_of_its_arrows():
+    drawing, snapshot = pushed(9.0)
+    poses, greens, ends = [snapshot.poses] * 2, [], NOWHERE
+    for _ in range(2):
+        drawer = Pictures(drawing, {}, camera_of(drawing, poses, (160, 120), ends))
+        shown = drawer.frame(snapshot).astype(int)
+        greens.append(shown[..., 1] - shown[..., [0, 2]].max(axis=-1) > 30)
+        ends = drawer.ends([snapshot])
+    assert ends[0, 2] > 2.0  # far above the box
+    assert greens[0][0].any() and greens[1].any() and not greens[1][0].any()  # the first row of pixels
+
+
+def test_arrows_of_a_film_are_as_long_as_the_last_seconds_forces_say():
+    drawing, weak = pushed(10.0)
+    drawer = Pictures(drawing, {}, camera_of(drawing, [weak.poses] * 2, (160, 120)))
+    heights = [drawer.ends([pushed(10.0 if k < 10 else 100.0, 0.2 * k)[1]])[0, 2] for k in range(16)]
+    lengths = np.subtract(heights, 0.5)  # pictures are 0.2 s apart
+    assert 1.0 < lengths[-1] == lengths[9] <= LONGEST * 12.0
+    assert drawer._arrows.scale == pytest.approx(lengths[-1] / 100.0)  # so it is none that was cut off
 
 
 @pytest.mark.parametrize("more, words", [

@@ -14,10 +14,10 @@ from mb_contact.core.rays.light import GROUND, HORIZON, LAMP, ZENITH
 from mb_contact.core.rays.shade import part_seen
 from mb_contact.model.shapes.normals import corner_normals
 from mb_contact.model.shapes.shape_meshes import ball_profile, box_mesh, turned
-from mb_contact.viewer.drawing import Drawing, Part
+from mb_contact.viewer.drawing import Drawing, Part, Plane
 from mb_contact.viewer.film import HERE, camera_of
 from mb_contact.viewer.normals import creased, part_normals
-from mb_contact.viewer.render import SOFT, Camera, lamp_tiles, render
+from mb_contact.viewer.render import SOFT, Camera, lamp_tiles, picture, render
 
 CUBES = ((0.0, 0.0, 0.5), 0.5), ((1.5, 0.0, 0.2), 0.2)  #: their middles, and half their sides
 RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
@@ -169,3 +169,41 @@ def test_what_reaches_behind_the_camera_is_drawn_in_front_of_it():
     camera = Camera((0.0, -3.0, 2.0), (0.0, 0.0, 0.0), width=120, height=80)
     picture = render(slab, np.tile(RED, (len(slab), 1)), camera, None)
     assert len(of_colour(picture, 0)[0]) == 120 * 80
+
+
+def plate(y, colour):
+    corners = np.array([(-0.6, y, -0.6), (0.6, y, -0.6), (0.6, y, 0.6), (-0.6, y, 0.6)])
+    return Part("world", corners, np.array([(0, 1, 2), (0, 2, 3)]), colour)
+
+
+def test_what_is_behind_transparent_parts_is_seen_through_all_of_them():
+    camera, poses = Camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0), width=120, height=80), {"world": HERE}
+
+    def centre(*parts):
+        return picture(Drawing(list(parts), [], [], (), {}, []), poses, camera)[30:50, 50:70].astype(float)
+
+    wall, far, near = plate(1.0, BLUE), plate(0.0, (0.1, 0.9, 0.1)), plate(-1.0, RED)
+    expected = 0.3 * centre(near) + 0.7 * (0.4 * centre(far) + 0.6 * centre(wall))
+    veils = far._replace(opacity=0.4), near._replace(opacity=0.3)
+    np.testing.assert_allclose(centre(wall, *veils), expected, atol=1.0)
+    np.testing.assert_allclose(centre(*veils[::-1], wall), expected, atol=1.0)
+
+
+def test_of_a_transparent_body_the_far_side_is_seen_too_and_glass_throws_no_shadow():
+    camera, half = Camera((0.0, -5.0, 3.0), (0.0, 0.0, 0.3), width=120, height=80), np.full(3, 0.3)
+    box = Part("box", *box_mesh(half), (0.8, 0.8, 0.8), 0.2)
+    drawing = Drawing([box], [], [Plane("world", np.eye(3), np.zeros(3))], ("box",), {}, [])
+    poses = {"world": HERE, "box": (np.array([0.0, 0.0, 0.31]), HERE[1])}
+    pictures = [picture(drawing._replace(visuals=[box._replace(opacity=o)]), poses, camera) for o in (0.0, 0.2, 1.0)]
+    nothing, glass, solid = (p.astype(float) for p in pictures)
+    both = (np.abs(solid - nothing).max(axis=-1) > 30.0) & (np.abs(glass - nothing).max(axis=-1) < 0.5)
+    assert both.sum() > 15  # the shadow of the solid one
+    middle = (slice(36, 42), slice(58, 62))
+    part = (glass[middle] - nothing[middle]) / (solid[middle] - nothing[middle])
+    assert 0.24 < np.median(part) < 0.5, np.median(part)  # more than the front alone would cover, 0.2
+
+
+def test_a_scene_of_glass_alone_is_drawn():
+    camera = Camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0), width=60, height=40)
+    drawing = Drawing([plate(0.0, RED)._replace(opacity=0.3)], [], [], (), {}, [])
+    assert picture(drawing, {"world": HERE}, camera)[20, 30, 0] > 0

@@ -31,7 +31,8 @@ from mb_contact.types import (
 )
 
 _CUBE, _SPHERE, _CYLINDER, _TRIANGLES = 1, 2, 3, 11  #: visualization_msgs/Marker
-_PLANE = (4.0, 4.0, 1e-3)  #: extents of what stands for a half-space [m]
+#: corners of two triangles that stand for a half-space [m]
+_PLANE = ((-2.0, -2.0), (2.0, -2.0), (2.0, 2.0), (-2.0, -2.0), (2.0, 2.0), (-2.0, 2.0))
 AGAIN = 1.0  #: [s] of the wall clock
 ARRAY = "visualization_msgs/msg/MarkerArray"
 _ROWS = 64  #: and columns of a drawn height field at most: 7938 triangles
@@ -99,14 +100,18 @@ class ObjectMarkers:
             points = [filled(self._make.message("geometry_msgs/msg/Point"), p) for p in vertices.tolist()]
             marker.points = [points[corner] for corner in triangles.ravel().tolist()]
             return [marker]
+        if kind == SHAPE_PLANE:
+            marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
+            marker.points = [filled(self._make.message("geometry_msgs/msg/Point"), (*at, 0.0)) for at in _PLANE]
+            marker.colors = [marker.color] * len(_PLANE)  # rviz, whose lamp is at the camera, shows these without light
+            return [marker]
         drawn, extents = {
             SHAPE_BOX: (_CUBE, 2.0 * size),
             SHAPE_SPHERE: (_SPHERE, 2.0 * np.full(3, size[0])),
             SHAPE_ELLIPSOID: (_SPHERE, 2.0 * size),
             SHAPE_CYLINDER: (_CYLINDER, (2.0 * size[0], 2.0 * size[0], 2.0 * size[1])),
-            SHAPE_PLANE: (_CUBE, _PLANE),
         }[kind]
-        return [self._solid(number, 0, drawn, extents, -0.5 * _PLANE[2] if kind == SHAPE_PLANE else 0.0)]
+        return [self._solid(number, 0, drawn, extents)]
 
     def _solid(self, number, part, kind, extents, along=0.0):
         """A marker at a geometry, ``along`` its z axis."""

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mb_contact.core.rays.light import GROUND
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import load_scene
 from mb_contact.model.shapes.visuals import shape_visuals
@@ -89,7 +90,9 @@ def test_shapes_sizes_and_frames(tmp_path):
     np.testing.assert_allclose(place(rod), (2.0, 0.0, 1.0))
     np.testing.assert_allclose(abs(rod.pose.orientation.x), np.sqrt(0.5), rtol=1e-12)
     assert ground.header.frame_id == "world"
-    np.testing.assert_allclose(ground.pose.position.z + 0.5 * ground.scale.z, 0.25)  # its top is the plane
+    assert (ground.type, ground.pose.position.z, {p.z for p in ground.points}) == (11, 0.25, {0.0})
+    lights = [(c.r, c.g, c.b, c.a) for c in ground.colors]  # one for each corner: rviz shades others by their slope
+    np.testing.assert_allclose(lights, [(*GROUND, 1.0)] * len(ground.points), atol=1e-7)
     ends = sorted(place(marker)[2] for marker in found["a_pill"])
     np.testing.assert_allclose(ends, (-0.2, 0.0, 0.2), atol=1e-15)
 
