@@ -232,42 +232,44 @@ class Tally:
     def see(self, view: Any) -> None:
         """Look at the present state."""
         entry, now = self.expectation, view.time
-        if now < entry.after - EPSILON or not (self.state == OPEN).any():
+        if now < entry.after - EPSILON or not np.count_nonzero(self.state == OPEN):
             return
         if isinstance(entry.at, float) and now < entry.at - EPSILON:
             return
-        values = np.broadcast_to(entry.check.quantity.read(view, self._memory), (self.count,))
+        values = entry.check.quantity.read(view, self._memory)
+        if values.shape != self.state.shape:
+            values = np.broadcast_to(values, self.state.shape)
         if self.count == 1:
             self.curve.append((now, float(values[0])))
-        self._seen, self._last = True, np.array(values)
-        good, undecided = entry.check.holds(values), self.state == OPEN
+        self._seen, self._last = True, values.copy()
+        good = entry.check.holds(values)
         np.fmin(self._lowest, values, out=self._lowest)
         np.fmax(self._highest, values, out=self._highest)
         if entry.within is not None:
-            self._look_for_once(now, values, good & undecided, undecided)
-        elif isinstance(entry.at, float):
-            self._decide(undecided & good, KEPT, now, values)
-            self._decide(undecided & ~good, BROKEN, now, values)
-        elif entry.at is None:
-            self._decide(undecided & ~good, BROKEN, now, values)
-            if entry.until is not None and now >= entry.until - EPSILON:
-                self._decide(undecided & good, KEPT, now, values)
+            self._look_for_once(now, values, good)
+        elif entry.at != END:
+            self._decide(~good, BROKEN, now, values)
+            if entry.at is not None or (entry.until is not None and now >= entry.until - EPSILON):
+                self._decide(good, KEPT, now, values)
 
-    def _look_for_once(self, now, values, good, undecided):
-        self._since = np.where(good, np.where(np.isnan(self._since), now, self._since), np.nan)
-        lasted = np.where(good, now - self._since, -1.0)
-        longer = lasted > self._longest
-        self._longest, self._best_since = (
-            np.where(longer, lasted, self._longest), np.where(longer, self._since, self._best_since)
-        )  # fmt: skip
-        reached = good & (lasted >= self.expectation.lasting - EPSILON)
+    def _look_for_once(self, now, values, good):
+        entry, reached = self.expectation, good
+        if entry.lasting:
+            self._since = np.where(good, np.fmin(self._since, now), np.nan)
+            lasted = now - self._since  # NaN where it does not hold
+            longer = lasted > self._longest
+            self._longest = np.where(longer, lasted, self._longest)
+            self._best_since = np.where(longer, self._since, self._best_since)
+            reached = lasted >= entry.lasting - EPSILON
         self._decide(reached, KEPT, now, values)
-        if now >= self.expectation.within - EPSILON:
-            self._decide(undecided & ~reached, BROKEN, now, values)
+        if now >= entry.within - EPSILON:
+            self._decide(~reached, BROKEN, now, values)
 
     def _decide(self, which, state, now, values):
-        if not which.any():
+        """Those of the worlds in ``which`` that are not decided yet are so now."""
+        if not np.count_nonzero(which):
             return
+        which = which & (self.state == OPEN)
         self.state = np.where(which, state, self.state)
         self.when, self.value = np.where(which, now, self.when), np.where(which, values, self.value)
 
