@@ -220,7 +220,7 @@ class Tally:
         self._last = np.full(count, np.nan)
         self.curve: list[tuple[float, float]] = []
         self._memory: dict[Any, Any] = {}
-        self._seen, self._ended = False, np.full(count, np.nan)
+        self._seen, self._ended, self._fault = False, np.full(count, np.nan), ""
 
     def prime(self, view: Any) -> None:
         """Read the quantity once, at the start: what is wrong with its names comes before anything moves."""
@@ -273,23 +273,29 @@ class Tally:
         self.state = np.where(which, state, self.state)
         self.when, self.value = np.where(which, now, self.when), np.where(which, values, self.value)
 
-    def end(self, now: Floats | float) -> None:
-        """The run is over: what is still open is decided."""
+    def end(self, now: Floats | float, fault: str = "") -> None:
+        """The run is over: what is still open is decided, unless a fault of something else has ended it."""
         entry, undecided = self.expectation, self.state == OPEN
-        self._ended = np.broadcast_to(np.asarray(now, dtype=float), (self.count,))
+        self._ended, self._fault = np.broadcast_to(np.asarray(now, dtype=float), (self.count,)), fault
         kept = self._seen & undecided
         if entry.at == END:
-            kept = kept & entry.check.holds(self._last)
+            kept = kept & entry.check.holds(self._last) & (not fault)
         elif entry.at is not None or entry.within is not None or entry.until is not None:
             kept = np.zeros(self.count, dtype=bool)  # its time has not come to an end
         self._decide(kept, KEPT, self._ended, self._last)
-        self._decide(undecided & ~kept, BROKEN, self._ended, self._last)
+        if not fault:
+            self._decide(undecided & ~kept, BROKEN, self._ended, self._last)
 
     def result(self, world: int = 0) -> Result:
         """The verdict, in one world."""
-        passed = bool(self.state[world] != BROKEN)
+        passed = bool(self.state[world] != BROKEN) and not self._is_open(world)
         measured = self._measured_within(world) if passed and self._seen else ""
-        return Result(self.expectation.title, passed, self.sentence(world), float(self.when[world]), measured)
+        told = self.expectation.title, passed, self.sentence(world), float(self.when[world]), measured
+        return Result(*told, self._is_open(world))
+
+    def _is_open(self, world):
+        """Whether the run was over before it was decided."""
+        return bool(self.state[world] == OPEN and self._fault)
 
     def _measured_within(self, world):
         """What was measured of a check that has held: at the moment that counts, or the worst of all."""
@@ -306,6 +312,8 @@ class Tally:
         """What was expected and what was measured, in one world."""
         entry, words = self.expectation, self.expectation.check.quantity.words
         expected = f"expected: {entry.text}"
+        if self._is_open(world):
+            return f"not decided, because the run ended at {self._ended[world]:.3f} s: {self._fault}; {expected}"
         if not self._seen:
             return f"{expected}; the run ended at {self._ended[world]:.3f} s, before that"
         when, value = self.when[world], self.value[world]

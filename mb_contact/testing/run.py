@@ -160,16 +160,17 @@ class Run:
             return
         self._closed = self._over = True
         self.node.stop()
+        if isinstance(self._error, (DynamicsError, SolverError)):
+            self.failures.insert(0, f"the simulation stopped at {self.time:.3f} s: {self._error}")
+        fault = self.failures[0].split("; ")[0] if self.failures else ""  # what is found out later has not ended it
         for program in self.programs:
             program.stop()
             if (complaint := program.complaint()) and complaint not in self.failures:
                 self.failures.append(complaint)
         self._stack.close()
         for tally in self.tallies:
-            tally.end(self.time)
-        if isinstance(self._error, (DynamicsError, SolverError)):
-            self.failures.insert(0, f"the simulation stopped at {self.time:.3f} s: {self._error}")
-        elif self._error is not None:
+            tally.end(self.time, fault)
+        if self._error is not None and not isinstance(self._error, (DynamicsError, SolverError)):
             raise self._error
 
     # --- on the physics thread --------------------------------------------------------------------------
