@@ -56,6 +56,8 @@ class Run:
     node : SimulatorNode
     time : float
         Simulated [s].
+    interrupted : bool
+        By Ctrl-C or SIGTERM, while it was waited for something.
     programs : list of Program
     tallies : list of Tally
     failures : list of str
@@ -73,7 +75,7 @@ class Run:
         self.tallies = [Tally(entry) for entry in plan.expectations]
         self.failures: list[str] = []
         self.frames: list[tuple[float, dict[str, Any]]] = []
-        self.time = 0.0
+        self.time, self.interrupted = 0.0, False
         self.programs: list[Program] = []
         self._changed = threading.Condition()
         self._goal: Callable[[], bool] | None = None
@@ -233,7 +235,9 @@ class Run:
                     self._changed.wait(LOOK)
                 self._look()
         except KeyboardInterrupt:
+            self.interrupted = True
             self._say(self._whereabouts())
+            self._end("it was interrupted")
             raise
         return self._goal is None
 

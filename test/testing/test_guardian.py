@@ -83,11 +83,16 @@ def controller(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_pytest_that_is_killed_leaves_no_process(tmp_path, controller, number):
     file = tmp_path / "test_it.py"
-    file.write_text(f"""def test_it(manipulation):
-    manipulation({SCENE!r}, {controller!r}, backend="embedded").advance(1000.0)
-""", encoding="utf-8")  # fmt: skip
+    file.write_text(f"""from mb_contact.testing import height
+
+def test_it(manipulation):
+    run = manipulation({SCENE!r}, {controller!r}, backend="embedded")
+    run.expect(height("box_left") >= 9.0, within=900.0)
+    run.advance(1000.0)
+""", encoding="utf-8")
     said = ended([*PYTEST, str(file)], tmp_path, number, 4)
     assert ("mb-contact: the simulation stands at" in said) == (number == signal.SIGTERM), said
+    assert "CheckFailed" not in said, said
     assert ("no tests ran" in said) == (number == signal.SIGTERM), said
 
 
