@@ -254,6 +254,12 @@ class Step:
         return out
 
 
+def contact_impulses(step: Step) -> tuple[Sequence[tuple[str, str]], Any, Floats]:
+    """Links of all pairs of shapes; of each contact its pair (k,) and the impulse (k, 3) on its first link [N s]."""
+    table = step._numbers[HEAD:].reshape(-1, COLUMNS)
+    return step._pair_links, table[:, PAIR].astype(np.int64), table[:, IMPULSE : IMPULSE + 3]
+
+
 def record_of(certificate, rows):
     """The numbers of a Step from its Certificate and its contacts' rows; the solver is number 0."""
     numbers = np.zeros(HEAD + COLUMNS * len(rows))

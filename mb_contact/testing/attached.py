@@ -159,13 +159,16 @@ class AttachedRun:
                 self.programs[-1].start()
             while not self._is_over(time.monotonic() - begun):
                 node.spin_once(0.05)
+            self.failures += [text for program in self.programs if (text := program.complaint())]
         finally:
             for program in self.programs:
                 program.stop()
             node.destroy_node()
-        self.failures += [text for program in self.programs if (text := program.complaint())]
+        fault = self.failures[0].split("; ")[0] if self.failures else ""
+        late = [program.complaint() for program in self.programs]
+        self.failures += [text for text in late if text and text not in self.failures]
         for tally in self.tallies:
-            tally.end(self.time)
+            tally.end(self.time, fault)
         controllers = Result("controllers", not self.failures, "\n".join(self.failures), self.time)
         return [controllers, *(tally.result() for tally in self.tallies)]
 

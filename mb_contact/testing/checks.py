@@ -220,7 +220,7 @@ class Tally:
         self._last = np.full(count, np.nan)
         self.curve: list[tuple[float, float]] = []
         self._memory: dict[Any, Any] = {}
-        self._seen, self._ended = False, np.full(count, np.nan)
+        self._seen, self._ended, self._fault = False, np.full(count, np.nan), ""
 
     def prime(self, view: Any) -> None:
         """Read the quantity once, at the start: what is wrong with its names comes before anything moves."""
@@ -232,62 +232,70 @@ class Tally:
     def see(self, view: Any) -> None:
         """Look at the present state."""
         entry, now = self.expectation, view.time
-        if now < entry.after - EPSILON or not (self.state == OPEN).any():
+        if now < entry.after - EPSILON or not np.count_nonzero(self.state == OPEN):
             return
         if isinstance(entry.at, float) and now < entry.at - EPSILON:
             return
-        values = np.broadcast_to(entry.check.quantity.read(view, self._memory), (self.count,))
+        values = entry.check.quantity.read(view, self._memory)
+        if values.shape != self.state.shape:
+            values = np.broadcast_to(values, self.state.shape)
         if self.count == 1:
             self.curve.append((now, float(values[0])))
-        self._seen, self._last = True, np.array(values)
-        good, undecided = entry.check.holds(values), self.state == OPEN
+        self._seen, self._last = True, values.copy()
+        good = entry.check.holds(values)
         np.fmin(self._lowest, values, out=self._lowest)
         np.fmax(self._highest, values, out=self._highest)
         if entry.within is not None:
-            self._look_for_once(now, values, good & undecided, undecided)
-        elif isinstance(entry.at, float):
-            self._decide(undecided & good, KEPT, now, values)
-            self._decide(undecided & ~good, BROKEN, now, values)
-        elif entry.at is None:
-            self._decide(undecided & ~good, BROKEN, now, values)
-            if entry.until is not None and now >= entry.until - EPSILON:
-                self._decide(undecided & good, KEPT, now, values)
+            self._look_for_once(now, values, good)
+        elif entry.at != END:
+            self._decide(~good, BROKEN, now, values)
+            if entry.at is not None or (entry.until is not None and now >= entry.until - EPSILON):
+                self._decide(good, KEPT, now, values)
 
-    def _look_for_once(self, now, values, good, undecided):
-        self._since = np.where(good, np.where(np.isnan(self._since), now, self._since), np.nan)
-        lasted = np.where(good, now - self._since, -1.0)
-        longer = lasted > self._longest
-        self._longest, self._best_since = (
-            np.where(longer, lasted, self._longest), np.where(longer, self._since, self._best_since)
-        )  # fmt: skip
-        reached = good & (lasted >= self.expectation.lasting - EPSILON)
+    def _look_for_once(self, now, values, good):
+        entry, reached = self.expectation, good
+        if entry.lasting:
+            self._since = np.where(good, np.fmin(self._since, now), np.nan)
+            lasted = now - self._since  # NaN where it does not hold
+            longer = lasted > self._longest
+            self._longest = np.where(longer, lasted, self._longest)
+            self._best_since = np.where(longer, self._since, self._best_since)
+            reached = lasted >= entry.lasting - EPSILON
         self._decide(reached, KEPT, now, values)
-        if now >= self.expectation.within - EPSILON:
-            self._decide(undecided & ~reached, BROKEN, now, values)
+        if now >= entry.within - EPSILON:
+            self._decide(~reached, BROKEN, now, values)
 
     def _decide(self, which, state, now, values):
-        if not which.any():
+        """Those of the worlds in ``which`` that are not decided yet are so now."""
+        if not np.count_nonzero(which):
             return
+        which = which & (self.state == OPEN)
         self.state = np.where(which, state, self.state)
         self.when, self.value = np.where(which, now, self.when), np.where(which, values, self.value)
 
-    def end(self, now: Floats | float) -> None:
-        """The run is over: what is still open is decided."""
+    def end(self, now: Floats | float, fault: str = "") -> None:
+        """The run is over: what is still open is decided, unless a fault of something else has ended it."""
         entry, undecided = self.expectation, self.state == OPEN
-        self._ended = np.broadcast_to(np.asarray(now, dtype=float), (self.count,))
+        self._ended, self._fault = np.broadcast_to(np.asarray(now, dtype=float), (self.count,)), fault
         kept = self._seen & undecided
         if entry.at == END:
-            kept = kept & entry.check.holds(self._last)
+            kept = kept & entry.check.holds(self._last) & (not fault)
         elif entry.at is not None or entry.within is not None or entry.until is not None:
             kept = np.zeros(self.count, dtype=bool)  # its time has not come to an end
         self._decide(kept, KEPT, self._ended, self._last)
-        self._decide(undecided & ~kept, BROKEN, self._ended, self._last)
+        if not fault:
+            self._decide(undecided & ~kept, BROKEN, self._ended, self._last)
 
     def result(self, world: int = 0) -> Result:
         """The verdict, in one world."""
-        passed = bool(self.state[world] != BROKEN)
+        passed = bool(self.state[world] != BROKEN) and not self._is_open(world)
         measured = self._measured_within(world) if passed and self._seen else ""
-        return Result(self.expectation.title, passed, self.sentence(world), float(self.when[world]), measured)
+        told = self.expectation.title, passed, self.sentence(world), float(self.when[world]), measured
+        return Result(*told, self._is_open(world))
+
+    def _is_open(self, world):
+        """Whether the run was over before it was decided."""
+        return bool(self.state[world] == OPEN and self._fault)
 
     def _measured_within(self, world):
         """What was measured of a check that has held: at the moment that counts, or the worst of all."""
@@ -304,6 +312,8 @@ class Tally:
         """What was expected and what was measured, in one world."""
         entry, words = self.expectation, self.expectation.check.quantity.words
         expected = f"expected: {entry.text}"
+        if self._is_open(world):
+            return f"not decided, because the run ended at {self._ended[world]:.3f} s: {self._fault}; {expected}"
         if not self._seen:
             return f"{expected}; the run ended at {self._ended[world]:.3f} s, before that"
         when, value = self.when[world], self.value[world]

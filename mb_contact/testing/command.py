@@ -4,6 +4,7 @@
 """``mb-contact test``: a test that needs no code, once or as trials, with an exit code, JUnit XML and one page."""
 
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mb_contact.errors import InputError
+from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.testing.attached import AttachedRun
 from mb_contact.testing.failures import Result
 from mb_contact.testing.plan import Plan, load_plan
@@ -34,12 +36,16 @@ def run_command(arguments: Any) -> int:
     begun, out = time.monotonic(), Path(arguments.out)
     out.mkdir(parents=True, exist_ok=True)
     wanted = plan.trials if arguments.trials is None else arguments.trials
-    if arguments.trial is None and (wanted or arguments.law):
-        passed, results = _trials(plan, wanted, arguments, out)
-    else:
-        if arguments.trial is not None:
-            plan = trial_plan(plan, arguments.trial)
-        passed, results = _once(plan, arguments, out)
+    old = take_signals(signal.default_int_handler, (signal.SIGTERM,))  # ends it as Ctrl-C does
+    try:
+        if arguments.trial is None and (wanted or arguments.law):
+            passed, results = _trials(plan, wanted, arguments, out)
+        else:
+            if arguments.trial is not None:
+                plan = trial_plan(plan, arguments.trial)
+            passed, results = _once(plan, arguments, out)
+    finally:
+        give_back(old)
     if arguments.junit:
         write_junit(Path(arguments.junit), Path(arguments.expect).stem, results, time.monotonic() - begun)
     return 0 if passed else 1
@@ -57,7 +63,8 @@ def _once(plan: Plan, arguments: Any, out: Path) -> tuple[bool, list[Result]]:
             results = run.finish()
     for result in results:
         passed = result.name + (f" ({result.measured})" if result.measured else "")
-        print(f"passed  {passed}" if result.passed else f"FAILED  {result.text}", flush=True)
+        failed = result.text if result.undecided else f"FAILED  {result.text}"
+        print(f"passed  {passed}" if result.passed else failed, flush=True)
     passed = all(result.passed for result in results)
     if not plan.attach and (not passed or arguments.html):
         print("\n".join(leave(run, command_line(arguments))), flush=True)
@@ -83,7 +90,8 @@ def _trials(plan: Plan, count: int, arguments: Any, out: Path) -> tuple[bool, li
     page.write_text(trial_page(trials, lines), encoding="utf-8")
     print("\n".join([*lines, f"page     {page}", trials.text]), flush=True)
     results = [
-        Result(f"trial {entry.number}", entry.passed, "\n".join(entry.failures), 0.0) for entry in trials.outcomes
+        Result(f"trial {entry.number}", entry.passed, "\n".join(entry.failures), entry.seconds)
+        for entry in trials.outcomes
     ]
     return trials.passed, [Result("rate of success", trials.passed, trials.text, 0.0), *results]
 

@@ -18,3 +18,4 @@ class Result(NamedTuple):
     text: str  #: what was expected and measured
     time: float  #: of the decision, simulated [s]
     measured: str = ""  #: of a check that passed: how near it was
+    undecided: bool = False  #: whether it did not pass for another fault: the run was over before its time

@@ -3,7 +3,9 @@
 
 """The pytest plugin: the fixture ``manipulation`` starts runs, ends them, and fails the test where they failed."""
 
+import contextlib
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,9 @@ def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
     Options are those of :class:`mb_contact.testing.Plan`.
 
     A run goes on while the test waits for something, and has ended, with all its processes, when the test is over.
+    Meanwhile SIGTERM ends pytest as Ctrl-C does.
     """
+    from mb_contact.ros.signals import give_back, take_signals
     from mb_contact.testing.failures import CheckFailed
     from mb_contact.testing.plan import Plan
     from mb_contact.testing.report import leave
@@ -47,15 +51,22 @@ def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
     backend = request.config.getoption("--manipulation-backend")
     runs: list[Run] = []
 
+    terminal, capture = map(request.config.pluginmanager.getplugin, ("terminalreporter", "capturemanager"))
+
+    def tell(line):
+        with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            terminal.write_line(f"mb-contact: {line}")
+
     def start(scene: Any, *controllers: str, **options: Any) -> Run:
         plan = scene if isinstance(scene, Plan) else Plan(scene, controllers, **({"backend": backend} | options))
-        terminal = request.config.pluginmanager.getplugin("terminalreporter")
-        say = None if terminal is None else lambda line: terminal.write_line(f"mb-contact: {line}")
+        say = None if terminal is None else tell
         run = Run(plan, base / f"run_{len(runs) + 1}" if runs else base, say)
         run.__enter__()
         runs.append(run)
         return run
 
+    taken = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    old = take_signals(signal.default_int_handler, (signal.SIGTERM,) if taken else ())
     try:
         yield start
     finally:
@@ -67,5 +78,6 @@ def manipulation(request: Any, tmp_path: Path) -> Iterator[Any]:
                 again = f"pytest {request.node.nodeid}"
                 request.node.add_report_section("teardown", "manipulation", "\n".join(leave(run, again)))
             complaints += bad
-    if complaints and not request.node.stash.get(FAILED, False):
+        give_back(old)
+    if complaints and not any(run.interrupted for run in runs) and not request.node.stash.get(FAILED, False):
         raise CheckFailed("\n".join(complaints))

@@ -3,6 +3,7 @@
 
 """The programs of a user beside the node: a ROS domain of their own, their output kept, their end made sure of."""
 
+import atexit
 import contextlib
 import fcntl
 import itertools
@@ -18,10 +19,11 @@ from pathlib import Path
 
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.model.resources import child_environment, find_resource
+from mb_contact.testing import guardian
+from mb_contact.testing.guardian import GRACE
 
 DOMAINS = range(1, 101)  #: below the ephemeral ports
 PYTHONS = ("python", "python3")  #: stand for the interpreter that runs here
-GRACE = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0))  #: how one is asked to end, and how long to wait [s]
 ASKED = (0, -signal.SIGINT, -signal.SIGTERM, 130, 143)  #: exit codes of who was asked to end
 TAIL = 12  #: lines of a log that are told,
 NOISE = ("nanobind:", " - leaked ")  #: but for those that begin so: what a library leaks at the end
@@ -95,6 +97,28 @@ def words_of(command: str | Sequence[str]) -> list[str]:
     return [sys.executable, *words[1:]] if words[0] in PYTHONS else words
 
 
+class _Guard:
+    """The one beside this process that ends its programs where it is killed: see :mod:`mb_contact.testing.guardian`."""
+
+    def __init__(self):
+        self._of, self._process = 0, None  # which process it is of: another one after a fork
+
+    def tell(self, group):
+        """A process group has begun, or with the sign changed ended."""
+        if self._of != os.getpid():
+            self._of = os.getpid()
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", guardian.__file__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+            atexit.register(self._process.communicate)
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._process.stdin.fileno(), b"%d\n" % group)
+
+
+_GUARD = _Guard()
+
+
 class Program:
     """A controller as a process group of its own, whose output goes to a file.
 
@@ -143,6 +167,7 @@ class Program:
             words = f"the controller '{self.text}' cannot be started: {self._words[0]}: {error.strerror}"
             remedy = "; is it installed and on PATH, and is ROS 2 sourced if it is from there?"
             raise InputError(words + (remedy if isinstance(error, FileNotFoundError) else "")) from None
+        _GUARD.tell(self._process.pid)
 
     @property
     def code(self) -> int | None:
@@ -156,6 +181,7 @@ class Program:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            _GUARD.tell(-process.pid)
 
     def stop(self) -> None:
         """Ask it to end, as Ctrl-C does, then more firmly; returns when it has ended."""
@@ -170,6 +196,7 @@ class Program:
                     break
         self._signal(signal.SIGKILL)  # what it has left behind
         self._process.wait()
+        _GUARD.tell(-self._process.pid)
 
     def _signal(self, number):
         if self._process is not None:

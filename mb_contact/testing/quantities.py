@@ -79,7 +79,7 @@ def _place(view, of, place):
 
 
 def _length(rows):
-    return np.linalg.norm(rows, axis=-1)
+    return np.sqrt((rows * rows).sum(axis=-1))  # a third of np.linalg.norm's time
 
 
 @_quantity("m")

@@ -34,15 +34,18 @@ STYLE = """body{font:15px sans-serif;max-width:800px;margin:2em auto;color:#222}
 
 def write_junit(path: Path, name: str, results: Sequence[Result], seconds: float, output: str = "") -> None:
     """A test suite with a test case for each result, in the JUnit format of Jenkins, GitLab and colcon."""
-    bad = sum(not result.passed for result in results)
-    facts = {"name": name, "tests": str(len(results)), "failures": str(bad), "errors": "0", "skipped": "0",
+    skipped = sum(result.undecided for result in results)
+    bad = sum(not result.passed for result in results) - skipped
+    facts = {"name": name, "tests": str(len(results)), "failures": str(bad), "errors": "0", "skipped": str(skipped),
              "time": f"{seconds:.3f}"}  # fmt: skip
     suites = ElementTree.Element("testsuites", facts)
     suite = ElementTree.SubElement(suites, "testsuite", facts)
     for result in results:
         moment = 0.0 if math.isnan(result.time) else result.time
         case = ElementTree.SubElement(suite, "testcase", classname=name, name=result.name, time=f"{moment:.3f}")
-        if not result.passed:
+        if result.undecided:
+            ElementTree.SubElement(case, "skipped", message=_clean(result.text))
+        elif not result.passed:
             failure = ElementTree.SubElement(case, "failure", message=_clean(result.text), type="CheckFailed")
             failure.text = _clean(result.text)
     if output:

@@ -34,7 +34,7 @@ from mb_contact.testing.views import SimulatorView
 LOOK = 0.05  #: between two looks at processes and budgets [wall s]
 QUIET = 1.0  #: without a new state, after a controller has ended: its last command has come [wall s]
 TELL = 30.0  #: between two lines about what is waited for [wall s]
-FRAME = 0.04  #: between two pictures of the film [simulated s]
+FRAME = 0.1  #: between two pictures of the film, beside those of moments of decision [simulated s]
 FOREVER = 1e9  #: a duration that nobody reaches; a step that is impossible ends such a run [s]
 STOP_SECONDS = 60.0  #: for the physics thread to end
 __tracebackhide__ = operator.methodcaller("errisinstance", CheckFailed)  #: pytest shows the test's own line
@@ -56,6 +56,8 @@ class Run:
     node : SimulatorNode
     time : float
         Simulated [s].
+    interrupted : bool
+        By Ctrl-C or SIGTERM, while it was waited for something.
     programs : list of Program
     tallies : list of Tally
     failures : list of str
@@ -73,7 +75,7 @@ class Run:
         self.tallies = [Tally(entry) for entry in plan.expectations]
         self.failures: list[str] = []
         self.frames: list[tuple[float, dict[str, Any]]] = []
-        self.time = 0.0
+        self.time, self.interrupted = 0.0, False
         self.programs: list[Program] = []
         self._changed = threading.Condition()
         self._goal: Callable[[], bool] | None = None
@@ -136,6 +138,9 @@ class Run:
         recorder = Recorder(str(self.folder / "run.mcap"), self.node.stamp)
         self._stack.callback(recorder.close)
         recorder.attach(self.node)
+        for publisher in self.node.outputs.publishers:
+            if publisher.topic_name.endswith("/contact_markers"):  # as pictures of 'contacts' they take longest
+                publisher.tap = None
 
     def _simulate(self):
         try:
@@ -157,16 +162,17 @@ class Run:
             return
         self._closed = self._over = True
         self.node.stop()
+        if isinstance(self._error, (DynamicsError, SolverError)):
+            self.failures.insert(0, f"the simulation stopped at {self.time:.3f} s: {self._error}")
+        fault = self.failures[0].split("; ")[0] if self.failures else ""  # what is found out later has not ended it
         for program in self.programs:
             program.stop()
             if (complaint := program.complaint()) and complaint not in self.failures:
                 self.failures.append(complaint)
         self._stack.close()
         for tally in self.tallies:
-            tally.end(self.time)
-        if isinstance(self._error, (DynamicsError, SolverError)):
-            self.failures.insert(0, f"the simulation stopped at {self.time:.3f} s: {self._error}")
-        elif self._error is not None:
+            tally.end(self.time, fault)
+        if self._error is not None and not isinstance(self._error, (DynamicsError, SolverError)):
             raise self._error
 
     # --- on the physics thread --------------------------------------------------------------------------
@@ -186,12 +192,14 @@ class Run:
             self._moved = time.monotonic()
             self.view.take(step)
             self.time = self.view.time
-            if not self.frames or self.time >= self.frames[-1][0] + FRAME - EPSILON:
-                self._take_picture()
             for tally in self.tallies:
                 if first:
                     tally.prime(self.view)
                 tally.see(self.view)
+            decided = any(tally.when[0] == self.time for tally in self.tallies)
+            if decided or not self.frames or self.time >= self.frames[-1][0] + FRAME - EPSILON:
+                self._take_picture()
+            self.view.forget()
             while self._events and self._events[-1].at <= self.time + EPSILON:
                 self._events.pop().act(self)
         with self._changed:
@@ -227,7 +235,9 @@ class Run:
                     self._changed.wait(LOOK)
                 self._look()
         except KeyboardInterrupt:
+            self.interrupted = True
             self._say(self._whereabouts())
+            self._end("it was interrupted")
             raise
         return self._goal is None
 

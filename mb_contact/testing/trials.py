@@ -8,13 +8,16 @@ is the same trial.
 """
 
 import importlib.util
+import os
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +34,14 @@ CONFIDENCE = 0.95
 LISTED = 10  #: numbers of trials in a line
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Outcome:
     """What became of one trial."""
 
     number: int
     failures: tuple[str, ...]  #: sentences; empty where it passed
     drawn: tuple[tuple[str, str], ...] = ()  #: what, and the numbers
+    seconds: float = field(default=0.0, compare=False)  #: of wall time; of trials at once each one's share
 
     @property
     def passed(self) -> bool:
@@ -105,10 +110,12 @@ def trial_plan(plan: Plan, number: int) -> Plan:
 
 def run_trial(plan: Plan, number: int, folder: str | Path | None = None) -> Outcome:
     """Run one trial over topics."""
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mb_contact_trial_") as place:
         with Run(trial_plan(plan, number), folder or place) as run:
             results = run.finish()
-    return Outcome(number, tuple(result.text for result in results if not result.passed), _told(plan, number))
+    failures = tuple(result.text for result in results if not result.passed)
+    return Outcome(number, failures, _told(plan, number), time.monotonic() - begun)
 
 
 def _told(plan, number):
@@ -152,10 +159,28 @@ def run_trials(
         for number in chosen:
             note(run_trial(plan, number))
     else:
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            for done in as_completed([pool.submit(run_trial, plan, number) for number in chosen]):
-                note(done.result())
+        others = active_children()
+        with ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent) as pool:
+            try:
+                for done in as_completed([pool.submit(run_trial, plan, number) for number in chosen]):
+                    note(done.result())
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in active_children():
+                    if process not in others:
+                        process.terminate()
+                raise
     return Trials(sorted(outcomes), plan.rate)
+
+
+def _end_with_parent():
+    """For a process that shares trials: it would wait for ever for one that was killed."""
+
+    def wait():
+        parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="end of the parent", daemon=True).start()
 
 
 # --- in one process, without topics -----------------------------------------------------------------
@@ -208,7 +233,7 @@ def run_worlds_trials(
         raise InputError("trials in worlds need a 'duration': there is no controller whose end ends them")
     if plan.conditions.events:
         raise InputError(f"worlds have no '{plan.conditions.events[0].kind}': run such trials over topics")
-    count = plan.trials if count is None else count
+    begun, count = time.monotonic(), plan.trials if count is None else count
     plans = [trial_plan(plan, number) for number in range(count)]
     worlds = Worlds(_scene(plan), count, threads)
     put_into(worlds, [entry.scene for entry in plans], plan.draws)
@@ -222,7 +247,8 @@ def run_worlds_trials(
         if worlds.failed[number]:
             bad.append(f"the simulation stopped at {end[number]:.3f} s: {worlds.failures[number]}")
         bad += [tally.sentence(number) for tally in tallies if tally.state[number] == BROKEN]
-        outcomes.append(Outcome(number, tuple(bad), _told(plan, number)))
+        seconds = (time.monotonic() - begun) / count
+        outcomes.append(Outcome(number, tuple(bad), _told(plan, number), seconds))
     worlds.close()
     return Trials(outcomes, plan.rate)
 

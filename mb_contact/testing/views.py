@@ -18,6 +18,7 @@ from mb_contact.core.workspace import IMPULSE, PAIR
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.ros.qos import QoS
+from mb_contact.simulation.results import contact_impulses
 
 RESIDUALS = ("complementarity_gap", "infeasibility", "loop_residual")  #: whose worst is Certificate.residual
 Placed = tuple[Floats, Floats]  #: positions (worlds, 3) and rotations (worlds, 3, 3)
@@ -108,6 +109,17 @@ class Topics:
         self._last[topic] = message
 
 
+def _signs(pairs, link, by, others):
+    """With which sign an impulse on the first link of each pair of links counts for a link."""
+    signs = np.zeros(len(pairs))
+    for i, (a, b) in enumerate(pairs):
+        if link in (a, b):
+            other = b if link == a else a
+            if not by or (other in by) is not others:
+                signs[i] = 1.0 if link == a else -1.0
+    return signs
+
+
 class SimulatorView(View):
     """The node's own simulator.
 
@@ -120,15 +132,23 @@ class SimulatorView(View):
         super().__init__()
         self._node, self._step, self._touches = simulator_node, None, None
         self.simulator: Any = None
+        self._poses: dict[str, Placed] = {}  #: in the present state
+        self._signs: dict[tuple, Floats] = {}  #: with which impulses count, by pairs of shapes
         self._topics = Topics(simulator_node.node)
         self.coming: set[str] = set()  #: links that are not there yet
 
     def take(self, step: Any) -> None:
         """The present state is another one, after ``step``."""
         self._step, self._touches, self.time = step, None, self._node.stamp() * 1e-9
+        self.forget()
         if self.simulator is not self._node.simulator:
             self.simulator = self._node.simulator
+            self._signs.clear()
             self._meet(self.simulator.world.frames)
+
+    def forget(self) -> None:
+        """What happens from now on may move what was looked at."""
+        self._poses.clear()
 
     def _there(self, link):
         frames = self.simulator.world.frames
@@ -136,11 +156,14 @@ class SimulatorView(View):
 
     def pose(self, link: str) -> Placed:
         """Of a link or object."""
+        if link in self._poses:
+            return self._poses[link]
         if not self._there(link):
             return np.full((1, 3), np.nan), np.full((1, 3, 3), np.nan)
         self.coming.add(link)  # it may go again
         p, quaternion = self.simulator.link_pose(link)
-        return p[None], quat_to_matrix(quaternion)[None]
+        self._poses[link] = p[None], quat_to_matrix(quaternion)[None]
+        return self._poses[link]
 
     def joint(self, name: str, what: str) -> Floats:
         """Of the joints that take efforts."""
@@ -155,20 +178,16 @@ class SimulatorView(View):
         """Mean of the last step; zero before the first one."""
         for name in (link, *by):
             self._there(name)
-        total = np.zeros(3)
-        for a, b, pushed in self._contacts():
-            if link in (a, b):
-                other = b if link == a else a
-                if not by or (other in by) is not others:
-                    total = total + (pushed if link == a else -pushed)
-        return total[None] / self.simulator.time_step
-
-    def _contacts(self):
+        if self._step is None:
+            return np.zeros((1, 3))
         if self._touches is None:
-            found = None if self._step is None else self._step.contacts
-            names = ("link_a", "link_b", "impulse")
-            self._touches = [] if found is None else list(zip(*(found[name] for name in names)))  # an eighth of rows'
-        return self._touches
+            self._touches = contact_impulses(self._step)
+        links, pairs, impulses = self._touches
+        asked = link, tuple(by), others
+        if asked not in self._signs:
+            self._signs[asked] = _signs(links, *asked)
+        signs = self._signs[asked][pairs]
+        return np.sum(signs[:, None] * impulses, axis=0)[None] / self.simulator.time_step
 
     def wrench(self, joint: str) -> Floats:
         """Of the last step."""
@@ -227,12 +246,7 @@ class WorldsView(View):
         for name in (link, *by):
             as_choice(name, self._worlds.world.frames, "link")
         rows, there, pairs = self._contacts()
-        signs = np.zeros(len(pairs))
-        for i, (a, b) in enumerate(pairs):
-            if link in (a, b):
-                other = b if link == a else a
-                if not by or (other in by) is not others:
-                    signs[i] = 1.0 if link == a else -1.0
+        signs = _signs(pairs, link, by, others)
         if not signs.any():
             return np.zeros((self.count, 3))
         weights = np.where(there, signs[np.where(there, rows[:, :, PAIR], 0.0).astype(int)], 0.0)

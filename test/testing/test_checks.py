@@ -28,12 +28,12 @@ class Told:
         self.time, self.values, self.count = time, np.asarray(values, dtype=float), len(values)
 
 
-def seen(expectation, curve, worlds=1):
+def seen(expectation, curve, worlds=1, fault=""):
     """The tally of values at times 0, 0.1, ..."""
     tally = Tally(expectation, worlds)
     for i, value in enumerate(curve):
         tally.see(Told(0.1 * i, np.broadcast_to(value, worlds)))
-    tally.end(0.1 * (len(curve) - 1))
+    tally.end(0.1 * (len(curve) - 1), fault)
     return tally
 
 
@@ -74,6 +74,18 @@ def test_when_an_expectation_is_kept(when, curve, state, words):
 def test_a_check_that_is_kept_says_how_near_it_was(check, when, words):
     assert seen(Expectation(check, **when), [3.0, 1.25, 2.0]).result().measured == words
     assert seen(Expectation(HEIGHT >= 2.0), [3.0, 1.25, 2.0]).result().measured == ""
+
+
+@pytest.mark.parametrize("when, passed", [({}, True), ({"until": 0.2}, True), ({"within": 0.4}, True)]
+                         + [(when, False) for when in ({"at": "end"}, {"until": 0.5}, {"within": 0.9, "lasting": 0.5},
+                                                       {"at": 0.7}, {"after": 0.7})])  # fmt: skip
+def test_what_a_fault_of_something_else_has_cut_off_is_not_decided(when, passed):
+    tally = seen(Expectation(HEIGHT >= 1.0, **when), [2.0, 2.0, 2.0], fault="the gripper burns")
+    result = tally.result()
+    assert (result.passed, result.undecided) == (passed, not passed)
+    words = "not decided, because the run ended at 0.200 s: the gripper burns; expected: the height is at least 1 m"
+    assert result.text.startswith(words) != passed
+    assert not seen(Expectation(HEIGHT >= 3.0), [2.0, 2.0], fault="it burns").result().undecided
 
 
 def test_opposites_are_of_truths_alone():

@@ -20,7 +20,9 @@ import pytest
 import mb_contact as mb
 from mb_contact.cli import main
 from mb_contact.model.resources import child_environment
+from mb_contact.testing.failures import Result
 from mb_contact.testing.pictures import draw
+from mb_contact.testing.report import write_junit
 from paths import ROOT
 
 pytestmark = pytest.mark.long
@@ -54,6 +56,20 @@ def test_a_test_that_fails_leaves_what_shows_it(tmp_path, capsys):
     assert page.count("<svg") == 1 and page.count("data:image/png") == 2 and "the box stays &amp; holds" in page
     assert (out / "picture.png").stat().st_size > 2_000 and b"acTL" in (out / "film.png").read_bytes()
     assert main(["replay", str(out / "scene.yaml"), str(out / "run.mcap")]) == 0
+
+
+def test_junit_tells_what_is_not_decided_and_how_long_trials_took(tmp_path):
+    dead, open_ = Result("controllers", False, "it died", 0.1), Result("lift", False, "not decided", np.nan, "", True)
+    write_junit(tmp_path / "once.xml", "lift", [dead, open_], 1.0)
+    suite = ElementTree.parse(tmp_path / "once.xml").getroot()[0]
+    assert [suite.attrib[name] for name in ("tests", "failures", "skipped")] == ["2", "1", "1"]
+    assert suite[1].find("skipped").attrib["message"] == "not decided" and suite[1].find("failure") is None
+    expect = tmp_path / "grasp.yaml"
+    expect.write_text(EXPECT.replace("0.5\nexpect", "0.1\nexpect"), encoding="utf-8")
+    words = ["test", SCENE, "--controller", JAWS, "--expect", str(expect), "--backend", "embedded", "--trials", "1"]
+    assert main([*words, "--out", str(tmp_path), "--junit", str(tmp_path / "trials.xml")]) == 0
+    suite = ElementTree.parse(tmp_path / "trials.xml").getroot()[0]
+    assert suite[1].attrib["name"] == "trial 0" and 0.1 < float(suite[1].attrib["time"]) <= float(suite.attrib["time"])
 
 
 def test_pictures_and_films_show_fine_visuals(tmp_path):

@@ -150,6 +150,7 @@ def test_processes_share_trials_and_change_nothing():
     jaws = f"{sys.executable} {ROOT / 'test' / 'testing' / 'jaws.py'}"
     plan, told = replace(PLAN, controllers=(jaws,), trials=4, backend="embedded"), []
     alone, shared = run_trials(plan, progress=told.append), run_trials(plan, processes=2)
+    assert all(outcome.seconds > 0.1 for outcome in (*alone.outcomes, *shared.outcomes))
     assert alone.outcomes == shared.outcomes and len(told) == 4 and "[4 of 4" in told[-1]
     in_worlds = run_worlds_trials(replace(plan, controllers=()), squeeze)
     assert in_worlds.failing == alone.failing
