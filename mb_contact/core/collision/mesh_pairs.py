@@ -6,8 +6,6 @@
 Each pair of features counts only where its direction lies in the cones of normals of both.  Normals point from Y to X.
 """
 
-import math
-
 from mb_contact.core.collision.height_grid import add_field_point
 from mb_contact.core.collision.mesh_points import (
     LEVEL,
@@ -267,19 +265,16 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
     bits = mesh.goes_on[ridge] >> (0 if 2.0 * s < length else 1)
     other_bits = mesh.goes_on[other] >> (0 if 2.0 * t < other_length else 1)
     play, beside, other_beside = play_at(-abs(gap), touch, work), min(s, length - s), min(t, other_length - t)
-    hollow = -math.inf if abs(gap) > touch else -touch
-    if beside < (hollow if bits & 4 != 0 else -play) or other_beside < (hollow if other_bits & 4 != 0 else -play):
+    if min(beside, other_beside) < -play:
         return count
     ends, other_ends = bits & 1 == 0 and beside <= touch, other_bits & 1 == 0 and other_beside <= touch
     at_border = ends or other_ends
     if at_border and abs(gap) > touch:  # deep, but where one ends it is out of the other: that is another feature's
-        ends = ends and (bits & 4 == 0 or beside < -play)
-        other_ends = other_ends and (other_bits & 4 == 0 or other_beside < -play)
-        if ends and _is_out(
+        if ends and bits & 4 == 0 and _is_out(
             geoms, geom_R, geom_p, y, other, vector_sum(a, 0.0 if 2.0 * s < length else length, u), touch
         ):
             return count
-        if other_ends and _is_out(
+        if other_ends and other_bits & 4 == 0 and _is_out(
             geoms, geom_R, geom_p, x, ridge, vector_sum(b, 0.0 if 2.0 * t < other_length else other_length, w), touch
         ):
             return count
