@@ -168,7 +168,7 @@ class Meshes(NamedTuple):
     sided: np.ndarray  #: int64 (g,), 1 of closed meshes and height fields, 2 of sheets, 0 of other shapes
     first_ridge: np.ndarray  #: int64 (faces + 1,), ridges that each triangle owns: edges from which both sides fall off
     ridge: np.ndarray  #: int64 (ridges, 2), vertices
-    goes_on: np.ndarray  #: int64 (ridges,), bit 1 (2): it goes on straight beyond its first (last) vertex
+    goes_on: np.ndarray  #: int64 (ridges,), it goes on straight at its first (last) end: 1 (2), ends in a hollow: 4 (8)
     sides: np.ndarray  #: (ridges, 4, 3), normals of both sides, and directions into both sides, across the ridge
     first_peak: np.ndarray  #: int64 (faces + 1,), peaks that each triangle owns: vertices that are no middle of a plane
     peak: np.ndarray  #: int64 (peaks,), vertices

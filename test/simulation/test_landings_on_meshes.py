@@ -9,6 +9,7 @@ Covers simulation/stepping/impact_needs.py.
 import numpy as np
 import pytest
 import trimesh
+from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 
@@ -74,3 +75,45 @@ def test_what_lands_on_a_mesh_ends_on_it(tmp_path, scheme, below, falls):
     assert np.abs(z[-20:] - depth).max() < 1e-6
     assert z.min() > depth - 1e-6
     assert np.diff(energy).max() < 1e-6
+
+
+def separation(a, b):
+    """Of two boxes, each with its middle, axes and half extents: the largest along their normals and edges' normals."""
+    (p, R, half), (q, T, other) = a, b
+    axes = np.concatenate([R.T, T.T, np.cross(R.T[:, None], T.T[None]).reshape(-1, 3)])
+    length = np.linalg.norm(axes, axis=1)
+    axes = axes[length > 1e-9] / length[length > 1e-9, None]
+    return (np.abs(axes @ (q - p)) - np.abs(axes @ R) @ half - np.abs(axes @ T) @ other).max()
+
+
+@pytest.mark.parametrize("kind", ["box", "convex_hull", "mesh"])
+def test_a_peg_at_the_rim_of_a_hole_stays_out_of_its_walls(tmp_path, kind):
+    """Its edges pass the corners of the hole, where the ridges of two walls end, and its corners are beside walls."""
+    outer, hole = trimesh.creation.box((0.2, 0.2, 0.04)), trimesh.creation.box((0.04, 0.04, 0.04))
+    points, of_hole = np.array(outer.vertices), np.array(hole.vertices)
+    below = [k for k in range(8) if points[k, 2] < 0.0]
+    ring = sorted(below, key=lambda k: np.arctan2(points[k, 1], points[k, 0]))
+    points = np.concatenate([points[ring], points[ring] + (0, 0, 0.04), of_hole[ring], of_hole[ring] + (0, 0, 0.04)])
+    quads = [(k + 4 * a, (k + 1) % 4 + 4 * a, (k + 1) % 4 + 4 * b, k + 4 * b)
+             for a, b in ((0, 1), (1, 3), (3, 2), (2, 0)) for k in range(4)]  # fmt: skip
+    trimesh.Trimesh(points, [q[i : i + 3] if i == 0 else (q[0], q[2], q[3]) for q in quads for i in (0, 1)],
+                    process=False).export(tmp_path / "plate.obj")  # fmt: skip
+    walls = [(np.array(at), np.eye(3), np.array(half)) for at, half in (
+        ((0.06, 0, 0), (0.04, 0.1, 0.02)), ((-0.06, 0, 0), (0.04, 0.1, 0.02)),
+        ((0, 0.06, 0), (0.1, 0.04, 0.02)), ((0, -0.06, 0), (0.1, 0.04, 0.02)))]  # fmt: skip
+    plate = Primitive("plate", "mesh", mesh=str(tmp_path / "plate.obj"), collision_meshes="mesh", material="m")
+    for clearance, off, roll, pitch in ((1e-3, 0.3, 0.2, 0.14), (1e-3, 1.2, 0.2, 0.14), (2e-4, 1.2, 0.02, 0.014),
+                                        (1e-3, 1.2, 0.1, 0.1), (2e-5, 0.3, 0.02, 0.014)):  # fmt: skip
+        half = np.array([0.02 - clearance, 0.02 - clearance, 0.03])
+        pose = Pose((off * clearance, 0.3 * off * clearance, 0.051 + 0.02 * (roll + pitch)), (roll, pitch, 0.0))
+        more = {"base": "free", "mass": 0.5, "material": "m", "pose": pose}
+        trimesh.creation.box(2 * half).export(tmp_path / "peg.obj")
+        peg = Primitive("peg", "box", tuple(2 * half), **more) if kind == "box" else Primitive(
+            "peg", "mesh", mesh=str(tmp_path / "peg.obj"), collision_meshes=kind, **more)  # fmt: skip
+        sim = mb.Simulator(mb.Scene(primitives=(plate, peg), materials={"m": mb.model.Material(0.2)}))
+        for _ in range(400):
+            certificate = sim.step().certificate
+            p, turn = sim.link_pose("peg")
+            body = p, Rotation.from_quat(turn).as_matrix(), half
+            depth = min(separation(body, wall) for wall in walls)
+            assert depth > -1e-6 and certificate.end_gap > -1e-6, (clearance, off, roll, pitch)

@@ -13,6 +13,7 @@ import math
 from mb_contact.core.collision.height_grid import add_field_point, grid_point
 from mb_contact.core.collision.manifold_clip import clip_segment, out_of_frame, set_region, to_frame
 from mb_contact.core.collision.manifold_lines import PARALLEL, SHORT, clamp
+from mb_contact.core.collision.mesh_tree import play_at
 from mb_contact.core.collision.point_distance import point_gap
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
@@ -150,7 +151,7 @@ def edge_points(geoms, geom_R, geom_p, x, y, va, vb, t1, t2, name, far, tol, wor
     if bend <= 0.0 or gap_from(geoms, geom_R, geom_p, x, a, m) > far:
         return count
     angle, slack = math.atan2(bend, vector_dot(m, n)), slack_of(geoms, x)
-    open_ends = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1)
+    open_ends = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1), False, False
     sides, edge = (n, t, angle, -slack, angle + slack), (a, b, u, length)
     return points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far, tol, work, count)
 
@@ -166,8 +167,9 @@ def points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far,
     sides : (3,), (3,), float, float, float
         Normal of the first side, the direction across the ridge in that side and away from it, the angle to the other
         side's normal, and those between which the normal is looked for [rad].
-    open_ends : bool, bool
-        Whether the ridge goes on beyond its ends.
+    open_ends : bool, bool, bool, bool
+        Whether the ridge goes on beyond its ends, and whether it ends in hollows: there what it crosses beyond an end
+        is over it as long as the end is in X.
     """
     a, b, u, length = edge
     n, t, angle, low, high = sides
@@ -206,28 +208,39 @@ def ridge_angle(geoms, geom_R, geom_p, x, a, n, t, angles, tol):
     """Angle from n to t at which X and the ridge through a are farthest apart, if it is between two bounds.
 
     ``angles`` are that between both sides and the bounds.  Beyond them X is over one of the sides, which has its own
-    points, but for those that are no farther than ``tol`` inside of the ridge: there the normal is the side's.  p and q
-    are coordinates of lowest points of X along n and t, from the ridge.
+    points, but for those that are no farther than ``tol`` inside of the ridge: there the normal is the side's.  A ridge
+    that is in X may be nearer to its surface between the bounds than along either side: where the separation only grows
+    again towards a bound, that counts.  p and q are coordinates of lowest points of X along n and t, from the ridge.
 
     Returns
     -------
     found, angle
     """
     angle, low, high = angles
+    rests, side, least = False, 0.0, -math.inf
     c, s = math.cos(low), math.sin(low)
     pl, ql = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
     if c * ql - s * pl <= 0.0:
-        return low < 0.0 and ql >= -tol, 0.0
+        rests, least = low < 0.0 and ql >= -tol, _along(max(low, 0.0), pl, ql)
+        if least >= -tol:
+            return rests, side
     c, s = math.cos(high), math.sin(high)
     ph, qh = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
     if c * qh - s * ph >= 0.0:
-        return high > angle and math.sin(angle) * ph - math.cos(angle) * qh >= -tol, angle
+        end = _along(min(high, angle), ph, qh)
+        if end > least:
+            rests, side, least = high > angle and math.sin(angle) * ph - math.cos(angle) * qh >= -tol, angle, end
+        if least >= -tol:
+            return rests, side
+    theta = 0.5 * (low + high)
     for _ in range(CHORDS):
         dp, dq = ph - pl, qh - ql
         chord = math.sqrt(dp * dp + dq * dq)
         if chord <= 1e-12:  # one point is lowest on either side
-            return True, math.atan2(qh, ph)
+            theta = math.atan2(qh, ph)
+            break
         c, s = -dq / chord, dp / chord
+        theta = math.atan2(s, c)
         p, q = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
         if c * p + s * q < c * pl + s * ql - CLOSE:
             if c * q - s * p > 0.0:
@@ -240,7 +253,17 @@ def ridge_angle(geoms, geom_R, geom_p, x, a, n, t, angles, tol):
             ph, qh = pl, ql
         else:
             break
-    return True, math.atan2(s, c)
+    if least > -math.inf:
+        p, q = _lowest(geoms, geom_R, geom_p, x, a, n, t, math.cos(theta), math.sin(theta))
+        if theta < low or theta > high or _along(theta, p, q) <= least:
+            return rests, side
+    return True, theta
+
+
+@kernel
+def _along(theta, p, q):
+    """Coordinate along the direction at an angle from n to t of the point with coordinates p and q."""
+    return math.cos(theta) * p + math.sin(theta) * q
 
 
 @kernel
@@ -339,10 +362,14 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
     for k in range(2 if last > first else 1):
         t = first if k == 0 else last
         s, gap, aside = cu + t * hu, cn + t * hn, cw + t * hw
-        if s < -tol or s > length + tol or gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
+        hollow, beside = open_ends[2] if 2.0 * s < length else open_ends[3], min(s, length - s)
+        play = play_at(gap, tol, work) if hollow else tol
+        if gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
             continue
-        if gap < -tol and first == last:
-            inside = -point_gap(geoms, geom_R, geom_p, x, vector_sum(a, s, u))[0]
+        if beside < -play and not (hollow and gap < -tol and first == last):
+            continue
+        if gap < -tol and first == last and (beside < -play or beside > tol or not hollow):
+            inside = -point_gap(geoms, geom_R, geom_p, x, vector_sum(a, min(max(s, 0.0), length), u))[0]
             if inside <= min(tol, ON_SURFACE * -gap):
                 continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):

@@ -262,18 +262,19 @@ def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
         return count
     cosine, du, dw = vector_dot(u, w), vector_dot(u, d), vector_dot(w, d)
     s, t = (cosine * dw - du) / (sine * sine), (dw - cosine * du) / (sine * sine)
-    play = play_at(-abs(gap), touch, work)
-    if s < -play or s > length + play or t < -play or t > other_length + play:
+    bits = mesh.goes_on[ridge] >> (0 if 2.0 * s < length else 1)
+    other_bits = mesh.goes_on[other] >> (0 if 2.0 * t < other_length else 1)
+    play, beside, other_beside = play_at(-abs(gap), touch, work), min(s, length - s), min(t, other_length - t)
+    if min(beside, other_beside) < -play:
         return count
-    ends = mesh.goes_on[ridge] & (1 if 2.0 * s < length else 2) == 0 and min(s, length - s) <= touch
-    other_ends = mesh.goes_on[other] & (1 if 2.0 * t < other_length else 2) == 0 and min(t, other_length - t) <= touch
+    ends, other_ends = bits & 1 == 0 and beside <= touch, other_bits & 1 == 0 and other_beside <= touch
     at_border = ends or other_ends
     if at_border and abs(gap) > touch:  # deep, but where one ends it is out of the other: that is another feature's
-        if ends and _is_out(
+        if ends and bits & 4 == 0 and _is_out(
             geoms, geom_R, geom_p, y, other, vector_sum(a, 0.0 if 2.0 * s < length else length, u), touch
         ):
             return count
-        if other_ends and _is_out(
+        if other_ends and other_bits & 4 == 0 and _is_out(
             geoms, geom_R, geom_p, x, ridge, vector_sum(b, 0.0 if 2.0 * t < other_length else other_length, w), touch
         ):
             return count

@@ -167,7 +167,8 @@ def ridge_points(geoms, geom_R, geom_p, x, y, ridge, far, tol, work, count):
         return count
     t = opposite(side_of(geoms, geom_R, y, ridge, 2))
     angle = abs(math.atan2(vector_dot(m, t), vector_dot(m, n)))
-    ends, slack = (mesh.goes_on[ridge] & 1 != 0, mesh.goes_on[ridge] & 2 != 0), slack_of(geoms, x)
+    bits, slack = mesh.goes_on[ridge], slack_of(geoms, x)
+    ends = bits & 1 != 0, bits & 2 != 0, bits & 4 != 0, bits & 8 != 0
     parts = 2 if angle > WIDE else 1
     for part in range(parts):
         low = -slack if part == 0 else 0.5 * angle

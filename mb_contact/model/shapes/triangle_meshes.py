@@ -260,6 +260,7 @@ def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, p
     border[j[j >= 0]] = np.flatnonzero(j >= 0)
     goes_on = _straight(vertices, ends, np.stack([patch[i // 3], np.where(j < 0, -1, patch[np.maximum(j, 0) // 3])], 1))
     peak, owner, first_beside, beside = _peaks(triangles, edges, patch, ends, goes_on)
+    goes_on = goes_on | _hollow(vertices, edges, ends, sides)
     t = len(triangles)
     box, child, order = box_tree(vertices[triangles])
     return TriangleMesh(
@@ -322,6 +323,21 @@ def _straight(vertices, ends, patches):
                 if s != r and cosine > STRAIGHT:
                     goes_on[r] |= 1 << end
     return goes_on
+
+
+def _hollow(vertices, edges, ends, sides):
+    """Bits of the ends at which a neighbour rises along a normal of each ridge, so that the surface goes on there."""
+    beside = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    bits = np.zeros(len(ends), dtype=np.int64)
+    normals = np.stack([sides[:, 0], sides[:, 1], -sides[:, 2] - sides[:, 3]], axis=1)
+    for end in range(2):
+        first, last = (np.searchsorted(beside[:, 0], ends[:, end], side=side) for side in ("left", "right"))
+        ridge = np.repeat(np.arange(len(ends)), last - first)
+        near = np.arange(len(ridge)) + np.repeat(first - np.cumsum(last - first) + last - first, last - first)
+        d = vertices[beside[near, 1]] - vertices[beside[near, 0]]
+        rises = np.einsum("rkj,rj->rk", normals[ridge], d).max(axis=1) > PARALLEL * np.linalg.norm(d, axis=1)
+        bits[ridge[rises]] |= 4 << end
+    return bits
 
 
 def _peaks(triangles, edges, patch, ends, goes_on):
