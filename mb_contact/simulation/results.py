@@ -231,6 +231,10 @@ class Step:
         held = () if self._held is None else (self._held.holds(), self._held.attachments())
         return Certificate(*values, *held)
 
+    def _rows(self):
+        """A row (14,) of ``core.step.report`` for each contact."""
+        return np.frombuffer(self._numbers)[HEAD:].reshape(-1, COLUMNS)
+
     @cached_property
     def contacts(self) -> npt.NDArray[np.void]:
         """Contact points as a structured array of ``CONTACT_DTYPE``.
@@ -240,7 +244,7 @@ class Step:
         ndarray (k,)
             World axes; impulses act on link_a [N s], points and gaps in m.
         """
-        table = np.frombuffer(self._numbers)[HEAD:].reshape(-1, COLUMNS)
+        table = self._rows()
         out = np.empty(len(table), CONTACT_DTYPE)
         links = [self._pair_links[int(pair)] for pair in table[:, PAIR].tolist()]
         out["link_a"], out["link_b"] = [a for a, _ in links], [b for _, b in links]
@@ -256,7 +260,7 @@ class Step:
 
 def contact_impulses(step: Step) -> tuple[Sequence[tuple[str, str]], Any, Floats]:
     """Links of all pairs of shapes; of each contact its pair (k,) and the impulse (k, 3) on its first link [N s]."""
-    table = step._numbers[HEAD:].reshape(-1, COLUMNS)
+    table = step._rows()
     return step._pair_links, table[:, PAIR].astype(np.int64), table[:, IMPULSE : IMPULSE + 3]
 
 

@@ -236,7 +236,7 @@ class Tally:
             return
         if isinstance(entry.at, float) and now < entry.at - EPSILON:
             return
-        values = entry.check.quantity.read(view, self._memory)
+        values = np.asarray(entry.check.quantity.read(view, self._memory))
         if values.shape != self.state.shape:
             values = np.broadcast_to(values, self.state.shape)
         if self.count == 1:
