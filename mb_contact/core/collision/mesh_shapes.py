@@ -165,6 +165,9 @@ def ridge_points(geoms, geom_R, geom_p, x, y, ridge, far, tol, work, count):
         or gap_from(geoms, geom_R, geom_p, x, a, opposite(u)) > far
     ):
         return count
+    d = vector_sum(vector(geom_p, x), -1.0, a)
+    if max(vector_dot(n, d), vector_dot(m, d)) < 0.0:  # none of the normals leads to the middle of X
+        return count
     t = opposite(side_of(geoms, geom_R, y, ridge, 2))
     angle = abs(math.atan2(vector_dot(m, t), vector_dot(m, n)))
     bits, slack = mesh.goes_on[ridge], slack_of(geoms, x)
