@@ -41,11 +41,11 @@ SHAPE_CYLINDER = 2  #: size = (radius, half length, 0)
 SHAPE_BOX = 3  #: size = half extents
 SHAPE_CONE = 4  #: size = (base radius, half height, 0); the tip at +z
 SHAPE_ELLIPSOID = 5  #: size = semi-axes
-SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of its bounding box, whose middle is the origin
+SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of a box about the origin, which is inside of it
 SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
-SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as of a hull, with its thickness; welded
+SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size and origin of its bounding box, with its thickness; welded
 HOLLOW, WITHIN = -1, -2  #: of ``Meshes.border``: along the edge a side rises; its plane goes on
-SHAPE_MESH = 9  #: triangles as they are, closed or a sheet; size, origin as of a hull
+SHAPE_MESH = 9  #: triangles as they are, closed or a sheet; size and origin of its bounding box
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field", "mesh")
 

@@ -101,6 +101,7 @@ class StepArrays(NamedTuple):
     flow: object  #: integrate.flow.FlowArraysHandle
     ends: object  #: integrate.kept_contacts.PosesArraysHandle: poses and contacts where a flow ends
     state: Annotated[Reals, "words"]  #: all of core.state.StateArrays, of which arrays above are views
+    kept_state: Annotated[Reals, "words"]  #: that of before a ``quick_step``
     contact_state: Annotated[Reals, "room"]  #: all of core.state.ContactState, likewise
 
 

@@ -369,7 +369,6 @@ class StepWork(NamedTuple):
     report: Annotated[Reals, "c", COLUMNS]  #: see step.report
     q_start: Annotated[Reals, "nq"]  #: what the step started from
     v_start: Annotated[Reals, "N"]
-    effort_start: Annotated[Reals, "N"]  #: commanded before the step
     gravity_start: Annotated[Reals, 3]
     group_energy: Annotated[Reals, "n"]  #: of trees that rows couple, for passivity.py: kinetic energy [J]
     group_turn: Annotated[Reals, "n"]  #: largest square of an angular velocity [rad^2/s^2]

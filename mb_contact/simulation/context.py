@@ -124,6 +124,7 @@ class StepContext:
         self.state, self.contact_state = np.zeros(self.layout.fixed.size), np.zeros(0)
         self.arrays = arrays = self.layout.fixed.arrays(self.state)
         self.q, self.v, self.effort, self.gravity = arrays[:4]
+        self.kept_state = np.zeros_like(self.state)
         self.command, self.joint_v = np.zeros(len(world.joint_v)), np.array(world.joint_v, np.int64)
         self.q[:], self.v[:], self.gravity[:] = world.q0, world.v0, world.gravity
         own = {name: getattr(arrays, name) for name in SERVO_ARRAYS}  # what changes

@@ -32,6 +32,16 @@ def test_a_cube_has_six_square_faces():
     is_sound(hull, CUBE + [3.0, 0.0, 0.0])
 
 
+def test_the_origin_of_a_hull_is_well_inside_of_it():
+    corner = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], float)  # the middle of its box is beyond a face
+    wedge = CUBE[np.abs(CUBE[:, 0] - CUBE[:, 2]).argsort()[:6]]
+    for points, least in ((corner, 0.14), (wedge, 0.2), (CUBE, 0.49)):
+        hull = convex_hull(points)
+        planes = ConvexHull(hull.vertices).equations
+        assert -planes[:, 3].max() > least * np.ptp(points, axis=0).min()
+        is_sound(hull, points)
+
+
 def test_rounding_of_a_file_does_not_split_a_face():
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     ring = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(24)])

@@ -117,3 +117,28 @@ def test_a_peg_at_the_rim_of_a_hole_stays_out_of_its_walls(tmp_path, kind):
             body = p, Rotation.from_quat(turn).as_matrix(), half
             depth = min(separation(body, wall) for wall in walls)
             assert depth > -1e-6 and certificate.end_gap > -1e-6, (clearance, off, roll, pitch)
+
+
+@pytest.mark.parametrize("below", ["slab", "ridge"])
+@pytest.mark.parametrize("roll", [0.0, 0.3])
+def test_a_hull_lies_on_a_face_beyond_which_the_middle_of_its_bounding_box_is(tmp_path, below, roll):
+    """A corner cut off a cube, on a mesh or across its ridge: on its three corners, or on two points of the ridge."""
+    corner = 0.1 * np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    trimesh.Trimesh(corner, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]).export(tmp_path / "corner.obj")
+    flat = Rotation.align_vectors([[0, 0, -1]], [[1, 1, 1]])[0]
+    turn = Rotation.from_euler("yz" if below == "slab" else "z", (roll, roll)[: 1 + (below == "slab")]) * flat
+    place = -turn.apply(corner[1:].mean(axis=0))
+    place[2] += 0.002 - (turn.apply(corner) + place)[:, 2].min()
+    prism = trimesh.creation.box((1.0, 1.0, 0.2)).vertices - (0.0, 0.0, 0.1)
+    if below == "ridge":
+        prism = prism * np.where(prism[:, 2:] < -0.1, 1.0, (0.0, 1.0, 1.0))
+    trimesh.convex.convex_hull(prism).export(tmp_path / "below.obj")
+    body = Primitive("corner", "mesh", mesh=str(tmp_path / "corner.obj"), base="free", mass=0.5,
+                     pose=Pose(tuple(place), tuple(turn.as_euler("xyz"))))  # fmt: skip
+    floor = Primitive("floor", "mesh", mesh=str(tmp_path / "below.obj"), collision_meshes="mesh")
+    sim = mb.Simulator(mb.Scene(primitives=(floor, body)))
+    steps = [sim.step() for _ in range(500)]
+    p, q = sim.link_pose("corner")
+    assert (Rotation.from_quat(q).apply(corner[1:]) + p)[:, 2] == pytest.approx(np.zeros(3), abs=1e-9)
+    assert min(step.certificate.end_gap for step in steps) > -1e-9
+    assert steps[-1].certificate.contacts == (3 if below == "slab" else 2)

@@ -33,6 +33,7 @@ def main(fault="", force=100.0):
         nonlocal count
         count = round(100 * (state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec))
         if count >= HALF and fault == "hangs":
+            print("jaws: no answer any more", flush=True)
             return
         if count >= HALF and fault == "dies":
             print("jaws: the gripper is on fire", flush=True)

@@ -20,7 +20,7 @@ from paths import ROOT
 pytestmark = [pytest.mark.long, pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")]
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
 PYTEST = [sys.executable, "-m", "pytest", "-p", "mb_contact.testing.plugin", "-p", "no:cacheprovider", "-c", os.devnull]
-SLEEP = f"{sys.executable} -c 'import time; time.sleep(1000)'"
+SILENT = "jaws: no answer any more"
 
 
 def running(parent):
@@ -51,16 +51,15 @@ def until(condition, seconds):
     return found
 
 
-def ended(command, folder, number, least):
-    """Start it, kill it when so many processes run; what it has printed, once none of them is left."""
+def ended(command, folder, number, tests, least):
+    """Start it, kill it when so many tests wait for answers; what it has printed, once no process of it is left."""
     with open(folder / "said", "wb") as said:
         process = subprocess.Popen(command, env=child_environment(), stdout=said, stderr=said, cwd=folder)
     processes = set()
     try:
-        until(lambda: len(list(folder.rglob("begun"))) >= 1, 300.0)
-        until(lambda: len(running(process.pid)) >= least, 60.0)
-        time.sleep(1.0)  # until it waits
+        until(lambda: sum(SILENT in file.read_text() for file in folder.glob("*.said")) == tests, 300.0)
         processes = running(process.pid)
+        assert len(processes) >= least
         process.send_signal(number)
         process.wait(60.0)
         until(lambda: not alive(processes), 30.0)
@@ -76,7 +75,7 @@ def controller(tmp_path):
     """A controller that has started another program, and waits for states in vain."""
     file = tmp_path / "both.sh"
     jaws = f"{sys.executable} {ROOT / 'test' / 'testing' / 'jaws.py'} hangs"
-    file.write_text(f"{SLEEP} &\ntouch {tmp_path}/begun\nexec {jaws}\n", encoding="utf-8")
+    file.write_text(f"tail -f {os.devnull} &\nexec {jaws} > {tmp_path}/$$.said\n", encoding="utf-8")
     return f"sh {file}"
 
 
@@ -90,7 +89,7 @@ def test_it(manipulation):
     run.expect(height("box_left") >= 9.0, within=900.0)
     run.advance(1000.0)
 """, encoding="utf-8")
-    said = ended([*PYTEST, str(file)], tmp_path, number, 4)
+    said = ended([*PYTEST, str(file)], tmp_path, number, 1, 3)
     assert ("mb-contact: the simulation stands at" in said) == (number == signal.SIGTERM), said
     assert "CheckFailed" not in said, said
     assert ("no tests ran" in said) == (number == signal.SIGTERM), said
@@ -103,4 +102,4 @@ def test_nor_do_trials_in_several_processes(tmp_path, controller, number):
     expect = "duration: 1000\nexpect: [{height: box_left, most: 9}]\n"
     file.write_text(f"scene: {SCENE}\ncontrollers: [{controller}]\n{expect}", encoding="utf-8")
     command = [sys.executable, "-m", "mb_contact", "test", "--expect", str(file), "--trials", "8", "--processes", "2"]
-    ended([*command, "--backend", "embedded"], tmp_path, number, 10)  # a tracker of resources, and twice four
+    ended([*command, "--backend", "embedded"], tmp_path, number, 2, 8)  # a tracker of resources, and twice three

@@ -100,7 +100,7 @@ def quick_step(h, dt, commanded):
         if not np.isfinite(h.command[j]):
             return NOT_TAKEN
     length = h.settings[DT]
-    copy(h.effort.shape[0], h.effort, h.work.effort_start)
+    copy(h.state.shape[0], h.state, h.kept_state)
     h.settings[DT] = dt
     if commanded:
         put_command(h)
@@ -108,7 +108,7 @@ def quick_step(h, dt, commanded):
         fill(h.effort.shape[0], h.effort, 0.0)
     if whole_step(h, BEGIN) != OK:
         h.settings[DT] = length
-        copy(h.effort.shape[0], h.work.effort_start, h.effort)
+        copy(h.state.shape[0], h.kept_state, h.state)
         return NOT_TAKEN
     return LANDED if h.work.record[LANDINGS] > 0.0 else np.int64(h.work.record[POINTS])
 

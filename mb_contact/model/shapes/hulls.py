@@ -13,19 +13,24 @@ DETAIL = 1e-4  #: vertices that stand out less than this part of the diagonal ar
 BATCH = 8  #: vertices added to a thinned hull at a time
 FLAT = 1e-5  #: corners this part of the diagonal off a plane still lie in the face
 PARALLEL = 0.9999  #: cosine of the angle between triangles of one face
+CENTRAL = 0.5  #: depth of the middle of a bounding box in that of the vertices' middle from which it is the origin
 THICKNESS = 1e-3  #: that a flat mesh is given [m]
 
 
 class Hull(NamedTuple):
-    """A convex body in axes parallel to those of its points, with the middle of its bounding box as origin."""
+    """A convex body in axes parallel to those of its points.
+
+    Its origin is the middle of its bounding box, or of its vertices where that is much deeper in it: of a wedge the box
+    has its middle on the slope, of a corner that is cut off a box outside.
+    """
 
     vertices: np.ndarray  #: (k, 3) [m]
     triangles: np.ndarray  #: int64 (t, 3), counterclockwise seen from outside
     faces: np.ndarray  #: (f, 3), outward unit normals
     corners: np.ndarray  #: int64 (.,), vertices of all faces, counterclockwise seen from outside
     first_corner: np.ndarray  #: int64 (f + 1,), entries of ``corners`` of each face
-    centre: np.ndarray  #: (3,), of the bounding box, in the points' frame [m]
-    half: np.ndarray  #: (3,), half extents of the bounding box [m]
+    centre: np.ndarray  #: (3,), the origin in the points' frame [m]
+    half: np.ndarray  #: (3,), half extents of a box about the origin [m]
     loss: float  #: how far vertices that were left out stand out [m]
     flat: bool  #: the points lie in a plane, and the hull was given a thickness
     gap: float = 0.0  #: how far it, or the pieces that it is one of, deviates from the mesh [m]
@@ -55,6 +60,9 @@ def convex_hull(points, most=MOST_VERTICES):
     vertices = points[scipy.spatial.ConvexHull(points).vertices]
     vertices, loss = _thin(vertices, DETAIL * diagonal, most)
     shift = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    planes, mean = scipy.spatial.ConvexHull(vertices).equations, vertices.mean(axis=0)
+    of_box, of_vertices = (-(planes[:, :3] @ p + planes[:, 3]).max() for p in (shift, mean))
+    shift = mean if of_box < CENTRAL * of_vertices else shift
     vertices = np.ascontiguousarray(vertices - shift)
     hull = scipy.spatial.ConvexHull(vertices)
     triangles = _oriented(vertices, hull)
@@ -63,7 +71,7 @@ def convex_hull(points, most=MOST_VERTICES):
         vertices=vertices, triangles=triangles, faces=faces,
         corners=np.concatenate(polygons).astype(np.int64),
         first_corner=np.cumsum([0, *map(len, polygons)]).astype(np.int64),
-        centre=middle + shift, half=0.5 * np.ptp(vertices, axis=0), loss=loss, flat=flat,
+        centre=middle + shift, half=np.abs(vertices).max(axis=0), loss=loss, flat=flat,
     )
 
 

@@ -87,7 +87,7 @@ class Stepper:
         #: what a step needs or changes beside efforts
         self._more = self._hinged or context.motions is not None or len(context.joints.servos) > 0
         self._holds = bool(context.scene.adhesion_pads) or context.attachments is not None
-        self._bound, self._last = UNBOUND, UNBOUND.start
+        self._bound = UNBOUND
         self._size = len(context.world.joint_names) + len(context.world.hinge_names)
 
     def step(self, dt, command, steps=1):
@@ -243,10 +243,8 @@ class Stepper:
 
     def _start(self, dt):
         """LastStep of the compiled step of dt [s] that was taken last."""
-        work, last = self._context.work, self._last
-        if last is None or last.q is not work.q_start or last.dt != dt:
-            last = self._last = LastStep(work.q_start, work.v_start, work.gravity_start, dt)
-        return last
+        work = self._context.work
+        return LastStep(work.q_start, work.v_start, work.gravity_start, dt)
 
     def _step_in_parts(self, dt):
         """As ``_step_whole``, with all that a step may need."""
