@@ -73,6 +73,17 @@ def test_the_command_of_a_failed_step_is_not_kept():
             assert sim.context.dt == length
 
 
+def test_infinite_efforts_are_refused_also_where_limits_would_cut_them():
+    sim = lift_simulator()
+    zero = np.zeros(len(sim.world.joint_names))
+    for _ in range(2):
+        sim.step(zero)
+        before = sim.save()
+        with pytest.raises(mb.InputError, match=r"effort\[0\] is -inf"):
+            sim.step(np.full(len(zero), -np.inf))
+        np.testing.assert_array_equal(sim.save(), before)
+
+
 @pytest.mark.parametrize("length", [True, np.True_])
 def test_true_is_no_length_of_a_step(dual_arm, length):
     with pytest.raises(mb.InputError, match="time_step must be a number, got "):
