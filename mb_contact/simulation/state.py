@@ -116,7 +116,8 @@ class SimulationState:
         context.state[:] = context.initial
         context.q[:] = self._assembled
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
-        context.wrenches.act, context.last = True, None
+        context.wrenches.look_again()
+        context.last = None
         if context.attachments is not None:
             context.attachments.forget()
         self.refresh()
@@ -167,7 +168,8 @@ class SimulationState:
         context, sums = self.context, self.context.work.sums.copy()
         self.step_count, self.even_steps = context.arrays.clock.tolist()
         self.time_before = float(context.arrays.time_before[0])
-        context.wrenches.act, context.last, self.derived = True, None, {}
+        context.wrenches.look_again()
+        context.last, self.derived = None, {}
         if context.surfaces is not None:
             context.surfaces.take(context.arrays)
         context.sleepers.go_on()

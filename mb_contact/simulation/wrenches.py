@@ -52,6 +52,10 @@ class ExternalWrenches:
         self._end[i] = math.inf if duration is None else time + float(duration)
         self.act = True
 
+    def look_again(self):
+        """See whether any acts now that the state has been written."""
+        self.act = bool(self.applied) or bool(self._end.any())
+
     def carry_over(self, old):
         """Go on with those of other ExternalWrenches, on links that are here too."""
         self.act = True
