@@ -43,7 +43,7 @@ SHAPE_CONE = 4  #: size = (base radius, half height, 0); the tip at +z
 SHAPE_ELLIPSOID = 5  #: size = semi-axes
 SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of a box about the origin, which is inside of it
 SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
-SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size and origin of its bounding box, with its thickness; welded
+SHAPE_HEIGHT_FIELD = 8  #: welded, what lies below a grid of triangles; size and origin of its box, with its thickness
 HOLLOW, WITHIN = -1, -2  #: of ``Meshes.border``: along the edge a side rises; its plane goes on
 SHAPE_MESH = 9  #: triangles as they are, closed or a sheet; size and origin of its bounding box
 

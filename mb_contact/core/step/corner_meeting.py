@@ -23,7 +23,7 @@ from mb_contact.core.collision.meeting import at_start, separation_along
 from mb_contact.core.collision.shapes import NO_FLAT, face_normal, facing, has_faces, is_round, place
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import FLAT, MASKED, MEAN, STRIKES, put_met, verdict_on, was_loaded
-from mb_contact.core.step.pair_motion import find_contacts, taken_back
+from mb_contact.core.step.pair_motion import find_contacts, find_motion, taken_back
 from mb_contact.core.step.position_correction import TURNS, ask_for, deepest_before
 from mb_contact.core.tree.spatial import opposite, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_PLANE
@@ -76,7 +76,7 @@ def turns_in(h, pair):
     """Whether contacts of the end come in: ``met`` has then what they need; others are asked to end farther apart.
 
     Of the corners of a hull over the face that it touches that is the deepest one that is no contact.
-    Both shapes are where the step ends (``move_pair``).
+    Both shapes are where the step ends (``place_at_end``); their motion there is found where they overlap.
     Reads: buffers, contacts, geoms, kin, memory, need, rows, settings, sol.  Writes: need.
     """
     geoms, contacts = h.geoms, h.contacts
@@ -106,6 +106,7 @@ def _overlaps(h, pair, k):
         depth, n = climb(geoms, poses.geom_R, poses.geom_p, a, b, n, NEARLY)
     if depth >= -deep:
         return False
+    find_motion(h, pair)
     put_vector(poses.witness, 0, n)
     poses.witness[0, 3] = depth
     find_contacts(h, pair, geoms.margin[0], 1)
@@ -190,7 +191,7 @@ def _comes_down(h, pair, side, face):
     tol = AT_ONE_PLACE * geoms.margin[0]
     n = face_normal(geoms, poses.geom_R, other, face)
     region = set_region(geoms, poses.geom_R, poses.geom_p, other, face, n, work)
-    deepest, chosen, before = -DEEP * geoms.unit[0], -1, 0.0
+    deepest, chosen, before, moved = -DEEP * geoms.unit[0], -1, 0.0, False
     for i in range(geoms.first_vertex[g], geoms.first_vertex[g + 1]):
         corner = place(poses.geom_R, poses.geom_p, g, vector(geoms.vertices, i))
         p = into_frame(work.frame, vector_sum(corner, -1.0, vector(work.frame, 3)))
@@ -200,6 +201,9 @@ def _comes_down(h, pair, side, face):
         if k >= 0:
             ask_for(h, k, p[2], TURNS * geoms.unit[0], False)
             continue
+        if not moved:
+            find_motion(h, pair)
+            moved = True
         foot = vector_sum(corner, -p[2], n)
         apart = vector_sum(at_start(motion, side, 1.0, corner), -1.0, at_start(motion, 1 - side, 1.0, foot))
         start = vector_dot(n, apart)

@@ -23,7 +23,7 @@ from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
 from mb_contact.core.step.exchange import exchange
 from mb_contact.core.step.need import ASKED, CORRECTED, MASKED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
-from mb_contact.core.step.pair_motion import end_of_step, find_contacts, move_pair, taken_back
+from mb_contact.core.step.pair_motion import end_of_step, find_contacts, find_motion, place_at_end, taken_back
 from mb_contact.core.step.position_correction import (
     MOST_CORRECTIONS,
     ask_for,
@@ -82,7 +82,7 @@ def _look_at_ends(h, may_come):
         if not ended:
             end_of_step(h)
             ended = True
-        move_pair(h, row)
+        place_at_end(h, row)
         comes, met = False, need.met.count[0]
         if not has_triangles:
             comes = turns_in(h, row) and may_come
@@ -102,6 +102,7 @@ def _look_at_ends(h, may_come):
 @kernel
 def _meets(h, pair):
     """Whether new features of a pair overlap on its way; then it is placed where they touch, ``need.found`` there."""
+    find_motion(h, pair)
     need, geoms, motion = h.need, h.geoms, h.need.motion
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
     way = vector_sum(way_of_centre(motion, 0, 1.0), -1.0, way_of_centre(motion, 1, 1.0))

@@ -93,10 +93,22 @@ def move_pair(h, pair):
 
     Reads: buffers, geoms, need.  Writes: need.
     """
-    need, poses = h.need, h.need.poses
+    place_at_end(h, pair)
+    find_motion(h, pair)
+
+
+@kernel
+def place_at_end(h, pair):
+    """Put both shapes of a pair where the step ends.  Reads: geoms, need.  Writes: need."""
+    kin, poses = h.need.kin, h.need.poses
     for side in range(2):
-        pose_of_shape(h.geoms, need.kin.R, need.kin.p, h.geoms.pairs[pair, side], poses.geom_R, poses.geom_p)
-    set_motion(h.geoms, pair, h.buffers.geom_R, h.buffers.geom_p, need.poses, need.motion)
+        pose_of_shape(h.geoms, kin.R, kin.p, h.geoms.pairs[pair, side], poses.geom_R, poses.geom_p)
+
+
+@kernel
+def find_motion(h, pair):
+    """The motion of a pair to where it is placed.  Reads: buffers, geoms, need.  Writes: need."""
+    set_motion(h.geoms, pair, h.buffers.geom_R, h.buffers.geom_p, h.need.poses, h.need.motion)
 
 
 @kernel
