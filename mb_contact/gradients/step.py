@@ -3,12 +3,14 @@
 
 """Derivatives of one step: what the kernels of core/gradients/ say, by names."""
 
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
+from mb_contact.core.gradients.readings import contact_wrenches
 from mb_contact.core.gradients.step import pose_step, solve_step
 from mb_contact.core.gradients.workspace import (
     BESIDE,
@@ -72,6 +74,7 @@ class StepDerivatives(NamedTuple):
     impulses: dict  #: (k, 3, columns) of the impulses of contacts on A but for those of impacts, world axes [N s ...]
     kinks: tuple  #: of Kink: laws that are near another state
     unique: bool  #: whether impulses are; otherwise their derivatives are those of least norm
+    readings: dict = MappingProxyType({})  #: by name of a sensor: dict of (entries, columns) of what it reads
 
 
 class Differentiator:
@@ -86,6 +89,7 @@ class Differentiator:
         self.context, tree = context, context.tree
         self._derivatives = make_derivative_arrays(tree)
         self._d = make_derivative_handle(self._derivatives)
+        self.start = self._derivatives, self._d  #: of inverse dynamics where the step began, behind ``solve``
         self._cores = all_cores(context.world.geoms)
         n, N = len(tree.parent), len(tree.armature)
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
@@ -112,7 +116,7 @@ class Differentiator:
             cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
             joint_v=np.asarray(c.world.joint_v, np.int64),
         )  # fmt: skip
-        self._handle = make_gradient_handle(self.arrays)
+        self.handle = make_gradient_handle(self.arrays)
 
     def derivatives(self, names, near=NEAR):
         """StepDerivatives of the step that was taken last, by some of NAMES."""
@@ -152,7 +156,7 @@ class Differentiator:
         c = self.context
         count, columns, width = self._pose(v, moving, gravity, names)
         matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
-        solve_step(self._handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
+        solve_step(self.handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
         return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
 
     def kinks(self):
@@ -179,6 +183,16 @@ class Differentiator:
         geoms, count = self.context.world.geoms, int(self.context.contacts.count[0])
         a, b = geoms.body[geoms.pairs[self.context.contacts.pair[:count]]].T
         return np.where(a >= 0, a, b)
+
+    def row_impulses(self, width):
+        """Derivatives (rows, width) of the rows' impulses and (contacts, 6, width) of wrenches on A, behind ``solve``.
+
+        Columns of restitution, by which nothing has changed, are 0; about the world's origin, moment first.
+        """
+        c, own = self.context, int(self.arrays.first[-1])
+        dr, wrenches = np.empty((self.count_rows(), own)), np.empty((int(c.contacts.count[0]), 6, own))
+        contact_wrenches(self.handle, c.handle, c.last.dt, self._T, dr, wrenches)
+        return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], width - own))), axis=-1) for x in (dr, wrenches))
 
     def gap_rates(self, i, columns, width):
         """Derivative of the gap of contact i, behind ``rows``."""
@@ -212,7 +226,7 @@ class Differentiator:
         rows = int(c.rows.end[0] + c.bilateral.info[1])
         size = HEADER + c.N * (1 + c.N + width) + rows * (4 * c.N + 1 + rows)
         record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
-        record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
+        record_step(self.handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
         return record, columns
 
     def pull(self, record, y):
@@ -221,7 +235,7 @@ class Differentiator:
         if record[HELD_ROWS] == BOUNCED:
             return y @ record[HEADER:].reshape(len(y), whole)
         out, self.arrays.first[:] = np.zeros(whole), first
-        pull_step(self._handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
+        pull_step(self.handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
         return out
 
     def _columns(self, names):
@@ -241,7 +255,7 @@ class Differentiator:
         g, phase = self.arrays, self.phase
         g.smooth[0] = 1.0 if phase is None else 0.0
         g.apart[:count], g.least[:count], g.given[:count] = (0, 0.0, 0.0) if phase is None else phase
-        status, contact = pose_step(self._handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
+        status, contact = pose_step(self.handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
         if status != FINE:
             raise self._refused(status, contact)
         if HANDED_ON[0] in names:
