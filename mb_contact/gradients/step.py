@@ -26,7 +26,7 @@ from mb_contact.core.gradients.workspace import (
     Meeting,
     make_gradient_handle,
 )
-from mb_contact.core.handle import DRIVEN, PROJECTION
+from mb_contact.core.handle import PROJECTION
 from mb_contact.core.solve.friction import COULOMB_VISCOUS
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
@@ -299,7 +299,8 @@ def refused_scene(context):
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
         (len(c.world.flexible), "flexible links"),
-        (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
+        (len(c.hinges.body), "hinges of body coordinates"),
+        (any(motion.joint is None for motion in scene.motions), "motions of closures and surfaces"),
         (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
         (scene.moving_surfaces, "moving surfaces"), (c.is_soft, "soft materials"), (scene.tendons, "tendons"),
     ):  # fmt: skip
@@ -334,5 +335,11 @@ def refuse_step(context, never):
     if c.wrenches.depend_on_poses():
         raise InputError("no derivative of a step with external wrenches in the axes of links or beside the origins of "
                          "their bodies; let them act at origins in world axes")
+    if c.motions is not None:
+        if len(c.motions.led()) < len(c.scene.motions):
+            raise InputError("no derivative of a step in which a driven joint is off its path, or has none; give its "
+                             "motion times and positions, and no targets")  # fmt: skip
+        if has_impacts(c):
+            raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")

@@ -35,12 +35,16 @@ def sensor(kind, of, **more):
     return M.Sensor(f"{kind}_{of}", kind, **on, **pose, **more)
 
 
-def watched(name, seed, sensors):
-    """Differences of a scene of ``gradient_scenes`` with sensors, in one of its states."""
+def watched(name, seed, sensors, material=None):
+    """Differences of a scene of ``gradient_scenes`` with sensors, in one of its states; its bodies of a material."""
     sim, draw = SCENES[name]()
     push_out_fully(sim)
     state = draw(np.random.default_rng(seed))
-    sim = mb.Simulator(replace(sim.scene, sensors=sensors))
+    scene = replace(sim.scene, sensors=sensors)
+    if material is not None:
+        bodies = tuple(replace(body, material="m") for body in scene.primitives)
+        scene = replace(scene, primitives=bodies, materials={"m": material})
+    sim = mb.Simulator(scene)
     push_out_fully(sim)
     differences = Differences(sim, *state)
     differences.step()
@@ -48,8 +52,8 @@ def watched(name, seed, sensors):
     return differences
 
 
-def arm(with_ball=False):
-    """Differences of an arm on a fixed foot with a tool behind a fixed joint, which hangs over the ground or slides."""
+def arm(with_ball=False, gears=()):
+    """Differences of an arm with a tool behind a fixed joint, which hangs free or slides; its wrist is pushed."""
     ball = '<collision><origin xyz="0.05 0 0.08"/><geometry><sphere radius="0.02"/></geometry></collision>'
     link, joint = PARTS
     parts = [
@@ -69,8 +73,9 @@ def arm(with_ball=False):
     if with_ball:
         R, p = mb.frame_pose(mb.load_urdf(robot.urdf), q, "tool")
         ground = M.Ground((p + R @ [0.05, 0.0, 0.08])[2] - 0.02 + 1e-4)
-    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors))
+    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors, gears=gears, loops="multipliers"))
     push_out_fully(sim)
+    sim.set_external_wrench("wrist", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     differences = Differences(sim, q, v, np.array([3.0, -1.0, 0.4]))
     differences.step()
     assert (sim.context.contacts.count[0] > 0) == with_ball
@@ -80,10 +85,17 @@ def arm(with_ball=False):
 @pytest.mark.parametrize("with_ball", [False, True])
 def test_an_arm_that_hangs_free_and_one_that_slides_on_the_ground(with_ball):
     differences = arm(with_ball)
-    differences.sim.set_external_wrench("upper", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     for name in differences.sim.sensors.names:
         for by in ("q", "v", "effort"):
             assert differences.worst_reading(name, by) < 1e-6, (name, by)
+
+
+def test_a_tool_on_the_ground_behind_joints_with_a_gear():
+    differences = arm(True, (M.scene.Gear("shoulder", "elbow", 1.4),))
+    for by in ("q", "v", "effort"):
+        assert differences.worst_reading("contact_tool", by) < 1e-6, by
+    with pytest.raises(InputError, match="loop closures or gears"):
+        differences.sim.step_derivatives(readings=["imu_tool"])
 
 
 @pytest.mark.parametrize("name", ["mass", "damping", "friction"])
@@ -114,6 +126,7 @@ def test_friction_of_joints():
         model = sim.scene.models[0]
         properties = {**model.joint_properties, "elbow": M.JointProperties(friction=0.2 + way)}
         other = mb.Simulator(replace(sim.scene, models=(replace(model, joint_properties=properties),)))
+        other.set_external_wrench("wrist", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
         other.set_state(differences.q, differences.v)
         other.step(differences.effort)
         ends.append([differences.reading(name, sim.sensors.read(name), other) for name in sim.sensors.names])
@@ -143,6 +156,16 @@ def test_states_of_scenes(name, seed, sensors):
         assert np.abs(read).max() > 0.0
         for by in ("q", "v", "effort") if len(differences.effort) else ("q", "v"):
             assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (entry, by)
+
+
+def test_a_ball_that_rolls_and_spins_on_a_box_that_turns():
+    """The moments of rolling and torsion turn with the normal."""
+    sensors = sensor("imu", "b"), sensor("contact", "b"), sensor("contact", "a")
+    differences = watched("box on a ball", 3, sensors, M.Material(friction=0.8, rolling=0.03, torsional=0.02))
+    for entry in sensors:
+        for by in ("q", "v"):
+            assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (entry.name, by)
+    assert abs(differences.sim.context.memory.moment[0]).min() > 0.0
 
 
 def test_a_legged_robot_on_its_feet():

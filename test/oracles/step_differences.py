@@ -21,11 +21,13 @@ class Differences:
     def __init__(self, sim, q, v, effort=None):
         self.sim, self.q, self.v, self.tree = sim, q, v, sim.context.tree
         sim.differentiator()  # from here on impacts are kept
+        self.start = sim.save()  # its time, on which driven joints depend
         self.effort = np.zeros(len(sim.world.joint_names)) if effort is None else effort
 
     def step(self, name="", d=0.0):
         """New coordinates and velocities of a step with one of q, v, effort and other arrays displaced by d."""
         q, v, effort = self.q, self.v, self.effort
+        self.sim.restore(self.start)
         q = displaced(self.tree, q, d) if name == "q" else q
         v = v + d if name == "v" else v
         self.sim.set_state(q, v)

@@ -16,7 +16,7 @@ Derivatives of twists and of forces of subtrees are those of ``core/tree/derivat
 """
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.bilateral import FIRST
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.gradients.motion import join_paths, velocity_at
 from mb_contact.core.gradients.rows import contact_impulse, moment_axis, moment_rows, placed, rolling_moment
 from mb_contact.core.gradients.workspace import (
@@ -158,7 +158,7 @@ def _contact_wrench(g, a, i, dr, out):
 
 @unlocked
 def joint_effort_rates(g, a, dt, dr, dv, out):
-    """Derivative of the efforts that act in the joints, of limits and friction too, into ``out`` (N, columns) [N m, N].
+    """Derivative of the efforts that act in the joints, of limits, friction and drives too, into ``out`` (N, columns).
 
     Of a servo T + k (q* - q - dt v+) + d (v* - v+), of damping -d v+; ``dr`` is that of ``contact_wrenches``.
     """
@@ -182,8 +182,15 @@ def joint_effort_rates(g, a, dt, dr, dv, out):
         i = a.rows.dof[at]
         if i >= 0 and at < a.bil.info[FIRST]:
             _add(out[i], a.rows.sign[at] / dt, dr[row])
-        elif i >= 0 and a.rows.law[at] == BOX:
+        elif i >= 0 and (a.rows.law[at] == BOX or _drives(a.bil, at)):
             _add(out[i], 1.0 / dt, dr[row])
+
+
+@kernel
+def _drives(bil, at):
+    """Whether a row is that of a driven joint, a gear of ratio 0 on itself."""
+    i = at - bil.info[FIRST]
+    return i >= bil.info[COUNT] - bil.info[GEARS] and bil.ratio[i] == 0.0
 
 
 @unlocked

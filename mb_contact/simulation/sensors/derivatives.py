@@ -89,7 +89,8 @@ def _refuse(context, sensor):
     begin = f"no derivative of readings of '{sensor.name}'"
     if sensor.kind in RAYS:
         raise InputError(f"{begin}: what a {sensor.kind} sees is not smooth; leave it out")
-    if sensor.kind in OF_FORCES and context.couplings.rows:
+    couplings = context.couplings
+    if sensor.kind in OF_FORCES and (len(couplings.closures.kind) or couplings.gears.ratio.any()):
         raise InputError(f"{begin} in a scene with loop closures or gears, whose forces it feels; leave it out")
     if sensor.kind != "encoder" and has_impacts(context):
         raise InputError(f"{begin} in a step with impacts: those of encoders alone are known; leave it out")
@@ -161,7 +162,7 @@ class _Step:
     def _contacts(self):
         """Derivatives of the impulses of rows, and of the contacts' wrenches on A about the world's origin."""
         dr, wrenches = self._g.row_impulses(self._width)
-        return dr, self._followed(wrenches)
+        return self._followed(dr), self._followed(wrenches)
 
     def _sum(self, touch):
         """Wrench about the world's origin (6,) of some contacts of a link, and its derivative [N m s, N s]."""
