@@ -35,12 +35,14 @@ from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
+from mb_contact.gradients.midpoint import MidpointStep
 from mb_contact.gradients.motion import cross
 
 #: what a step can be differentiated by
 NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction", "restitution")
 COLUMNS = (*NAMES[:-1], "least", "offset", "shift")  #: of kernels: impacts alone, stage by stage, know restitution
-BOUNCED = -1.0  #: HELD_ROWS of the record of a step with impacts, whose matrix stands behind it
+KNOWN = ("semi_implicit_euler", "midpoint")  #: integrators, of the second the smooth motion
+WHOLE = -1.0  #: HELD_ROWS of a record behind which the matrix of the step stands: of impacts, and of midpoint
 NEAR = 1e-7  #: default of what counts as near a kink [sqrt(N s m/s)]
 WHY = {
     NOT_OVER_FACE: "it is not over a flat face; give the shape a convex hull for collisions",
@@ -99,6 +101,7 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
+        self._flows = context.scene.integrator == "midpoint"
         if context.impacts is not None:
             context.impacts.keeps = True
 
@@ -139,6 +142,9 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         columns, width, _ = self._columns(tuple(names))
+        if self._flows:
+            self._kinks = kinks_of(c, None)
+            return MidpointStep(self, columns, width).solve(), np.zeros((0, 3, width)), columns, True
         if has_impacts(c):
             chain = Chain(self, columns, near)
             matrix, impulses, unique = chain.run()
@@ -217,9 +223,9 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         columns, _, _ = self._recorded = self._columns(tuple(names))
-        if has_impacts(c):
+        if self._flows or has_impacts(c):
             matrix = self.solve(names)[0]
-            return np.concatenate(([BOUNCED, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
+            return np.concatenate(([WHOLE, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
         _, _, width = self._pose(c.last.v, c.last.v, c.last.gravity, names)
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
@@ -232,7 +238,7 @@ class Differentiator:
     def pull(self, record, y):
         """The adjoint y (2 N,) of the state behind a recorded step times its derivatives, (columns,)."""
         _, whole, first = self._recorded
-        if record[HELD_ROWS] == BOUNCED:
+        if record[HELD_ROWS] == WHOLE:
             return y @ record[HEADER:].reshape(len(y), whole)
         out, self.arrays.first[:] = np.zeros(whole), first
         pull_step(self.handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
@@ -286,7 +292,7 @@ class Differentiator:
 def refused_scene(context):
     """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
-    if (scene.integrator, scene.collision_scheme) != ("semi_implicit_euler", "time_stepping"):
+    if scene.integrator not in KNOWN or scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
     if scene.friction_model == "coulomb_polyhedral":
@@ -341,5 +347,10 @@ def refuse_step(context, never):
                              "motion times and positions, and no targets")  # fmt: skip
         if has_impacts(c):
             raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
+    if c.scene.integrator == "midpoint":
+        impacts = c.impacts is not None and c.impacts.happened
+        if impacts or c.rows.end[0] + c.bilateral.info[1] > 0 or c.flow_arrays.count[0] > 1:
+            raise InputError("no derivative of a step of midpoint in several pieces or with contacts, limits, loops, "
+                             "gears or friction in joints; set integrator: semi_implicit_euler")  # fmt: skip
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")

@@ -139,7 +139,7 @@ def test_friction_of_joints():
     [
         ("ball with rolling friction", 9, [("imu", "body"), ("contact", "body"), ("contact", "ground")]),
         ("two boxes", 15, [("imu", "a"), ("contact", "b"), ("contact", "a", "b"), ("tactile", "a", "b")]),
-        ("limits", 17, [("imu", "link_1"), ("force_torque", "hinge_0"), ("encoder", "hinge_1")]),
+        ("limits", 4, [("imu", "link_1"), ("force_torque", "hinge_0"), ("encoder", "hinge_1")]),
         ("servos", 3, [("imu", "link_1"), ("force_torque", "hinge_1")]),
         ("gears", 2, [("encoder", "hinge_0")]),
     ],

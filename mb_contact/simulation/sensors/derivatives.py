@@ -92,6 +92,9 @@ def _refuse(context, sensor):
     couplings = context.couplings
     if sensor.kind in OF_FORCES and (len(couplings.closures.kind) or couplings.gears.ratio.any()):
         raise InputError(f"{begin} in a scene with loop closures or gears, whose forces it feels; leave it out")
+    if sensor.kind != "encoder" and context.scene.integrator != "semi_implicit_euler":
+        raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders alone are known; "
+                         "set integrator: semi_implicit_euler")  # fmt: skip
     if sensor.kind != "encoder" and has_impacts(context):
         raise InputError(f"{begin} in a step with impacts: those of encoders alone are known; leave it out")
 
