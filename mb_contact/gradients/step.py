@@ -10,6 +10,7 @@ import numpy as np
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
+from mb_contact.core.gradients.loops import closure_wrenches
 from mb_contact.core.gradients.readings import contact_wrenches
 from mb_contact.core.gradients.step import pose_step, solve_step
 from mb_contact.core.gradients.workspace import (
@@ -191,14 +192,17 @@ class Differentiator:
         return np.where(a >= 0, a, b)
 
     def row_impulses(self, width):
-        """Derivatives (rows, width) of the rows' impulses and (contacts, 6, width) of wrenches on A, behind ``solve``.
+        """Derivatives of impulses about the world's origin, behind ``solve``; of restitution's columns 0.
 
-        Columns of restitution, by which nothing has changed, are 0; about the world's origin, moment first.
+        Of rows (rows, width), of contacts on A (contacts, 6, width), of closures on both (closures, 2, 6, width).
         """
         c, own = self.context, int(self.arrays.first[-1])
         dr, wrenches = np.empty((self.count_rows(), own)), np.empty((int(c.contacts.count[0]), 6, own))
         contact_wrenches(self.handle, c.handle, c.last.dt, self._T, dr, wrenches)
-        return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], width - own))), axis=-1) for x in (dr, wrenches))
+        loops = np.empty((len(c.couplings.closures.kind), 2, 6, own))
+        closure_wrenches(self.handle, c.handle, dr, loops)
+        none = width - own
+        return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], none))), axis=-1) for x in (dr, wrenches, loops))
 
     def gap_rates(self, i, columns, width):
         """Derivative of the gap of contact i, behind ``rows``."""

@@ -44,6 +44,8 @@ SCENES = {
     "a chain with springs, damping and a servo": mb.Scene(models=(chain(damping=0.4, stiffness=3.0),)),
     "a flying robot": mb.Scene(models=(M.SceneModel(FLYER, base="free"),)),
     "bodies in flight": mb.Scene(primitives=BOXES),
+    "an unbalanced body": mb.Scene(models=(M.SceneModel(
+        f'<robot name="stone">{LINK.format("stone", 0.2, 1.5)}</robot>', base="free"),)),
     "a flying robot and a body": mb.Scene(models=(M.SceneModel(FLYER, base="free"),), primitives=BOXES[1:]),
 }  # fmt: skip
 
@@ -61,7 +63,7 @@ def drawn(name, pushed=None, step=0.01):
 @pytest.mark.parametrize(
     ("name", "pushed"),
     [("a chain", None), ("a chain with springs, damping and a servo", "link_1"), ("a flying robot", "upper"),
-     ("bodies in flight", "a"), ("a flying robot and a body", None)],
+     ("bodies in flight", "a"), ("an unbalanced body", "stone"), ("a flying robot and a body", None)],
 )  # fmt: skip
 def test_by_state_and_efforts(name, pushed):
     differences = drawn(name, pushed)
@@ -72,7 +74,8 @@ def test_by_state_and_efforts(name, pushed):
 @pytest.mark.parametrize("value", ["mass", "damping"])
 @pytest.mark.parametrize(
     ("name", "pushed"),
-    [("a chain with springs, damping and a servo", "link_1"), ("a flying robot", "upper"), ("bodies in flight", "a")],
+    [("a chain with springs, damping and a servo", "link_1"), ("a flying robot", "upper"), ("bodies in flight", "a"),
+     ("an unbalanced body", "stone")],
 )
 def test_by_parameters(name, pushed, value):
     """Beside differences of the values that a simulator has."""

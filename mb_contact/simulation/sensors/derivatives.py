@@ -46,8 +46,6 @@ from mb_contact.simulation.joints.embedded_forces import forces_on_bodies
 from mb_contact.simulation.sensors.pads import touches
 from mb_contact.types import WORLD
 
-OF_FORCES = ("imu", "force_torque")  #: kinds that feel what loops and gears do
-
 
 def reading_derivatives(simulator, names, found):
     """Derivatives of readings of sensors by what a step was differentiated by.
@@ -89,9 +87,8 @@ def _refuse(context, sensor):
     begin = f"no derivative of readings of '{sensor.name}'"
     if sensor.kind in RAYS:
         raise InputError(f"{begin}: what a {sensor.kind} sees is not smooth; leave it out")
-    couplings = context.couplings
-    if sensor.kind in OF_FORCES and (len(couplings.closures.kind) or couplings.gears.ratio.any()):
-        raise InputError(f"{begin} in a scene with loop closures or gears, whose forces it feels; leave it out")
+    if sensor.kind == "imu" and context.couplings.gears.ratio.any():
+        raise InputError(f"{begin} in a scene with gears, whose forces it feels; leave it out")
     if sensor.kind != "encoder" and context.scene.integrator != "semi_implicit_euler":
         raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders alone are known; "
                          "set integrator: semi_implicit_euler")  # fmt: skip
@@ -163,9 +160,8 @@ class _Step:
 
     @cached_property
     def _contacts(self):
-        """Derivatives of the impulses of rows, and of the contacts' wrenches on A about the world's origin."""
-        dr, wrenches = self._g.row_impulses(self._width)
-        return self._followed(dr), self._followed(wrenches)
+        """Derivatives of impulses of rows, of contacts on A and of closures on both of their bodies."""
+        return tuple(self._followed(x) for x in self._g.row_impulses(self._width))
 
     def _sum(self, touch):
         """Wrench about the world's origin (6,) of some contacts of a link, and its derivative [N m s, N s]."""
@@ -210,8 +206,23 @@ class _Step:
         return np.concatenate([part.reshape(-1, self._width) for part in reading])
 
     def _force_torque(self, sensor):
-        monitor = self._sim.joint_wrenches
-        cut, (d, handle, dq, dv) = monitor.cut(sensor.joint), self._start
+        """Of a joint, or of a loop closure: what its second link does to its first."""
+        monitor, closures = self._sim.joint_wrenches, self._c.couplings.closures
+        read = self._sim.sensors.read(sensor.name)
+        R, x, turn, shift, _ = self._frame(self._start, self._mounted(monitor.child_link(sensor.joint), sensor.pose))
+        loop = monitor.closure(sensor.joint)
+        if loop is None:
+            by = self._beyond(monitor, monitor.cut(sensor.joint))
+        else:
+            on_a = closures.body_a[loop] != WORLD
+            by = (self._contacts[2][loop, 0] if on_a else -self._contacts[2][loop, 1]) / self._dt
+        force = R @ read[3:]
+        W = np.concatenate((R @ read[:3] + np.cross(x, force), force))
+        return _seen(R, x, turn, shift, W, by)
+
+    def _beyond(self, monitor, cut):
+        """Derivative of the wrench on what lies beyond a joint, about the world's origin."""
+        d, handle, dq, dv = self._start
         rate = (self._dv - dv) / self._dt
         N, by, columns = self._c.N, np.zeros((6, self._width)), np.empty((6, 3 * self._c.N))
         for k in cut.children:
@@ -225,14 +236,12 @@ class _Step:
                 by[:, first + k] += _about_world(np.array(mass_wrench(handle, k)), d.kin.p[d.tree.root[k]])
         geoms = tuple(g for g, link in enumerate(self._sim.world.geometry_links) if link in cut.links)
         by -= self._sum(touches(self._c, geoms, None))[1] / self._dt
+        for c, side in monitor.closures_on(cut):
+            by -= self._contacts[2][c, side] / self._dt
         for link, body, value in self._c.wrenches.applied:
             if link in cut.links:  # at the origin of its body, which moves
                 by[:3] -= _times(self._frame(self._start, _origin(body))[3], value[3:])
-        R, x, turn, shift, _ = self._frame(self._start, self._mounted(cut.link, sensor.pose))
-        read = self._sim.sensors.read(sensor.name)
-        force = R @ read[3:]
-        W = np.concatenate((R @ read[:3] + np.cross(x, force), force))
-        return _seen(R, x, turn, shift, W, by)
+        return by
 
     def _rigid(self, cut, rate):
         """Derivative of the force on the links fixed to the child link, about the world's origin.
@@ -273,12 +282,14 @@ class _Step:
     def _accelerations(self):
         """Derivative of the accelerations behind the step under the forces of the step, (N, columns)."""
         c, (_, handle, dq, dv), dt = self._c, self._end, self._dt
-        n, (dr, wrenches) = len(c.tree.parent), self._contacts
+        n, (dr, wrenches, loops) = len(c.tree.parent), self._contacts
         force, by = forces_on_bodies(c), np.zeros((n, 6, self._width))
         pairs = c.world.geoms.body[c.world.geoms.pairs[c.contacts.pair[: len(wrenches)]]]
         for side, sign in ((0, 1.0), (1, -1.0)):
             there = pairs[:, side] != WORLD
             np.add.at(by, pairs[there, side], sign / dt * wrenches[there])
+        for side, bodies in enumerate((c.couplings.closures.body_a, c.couplings.closures.body_b)):
+            np.add.at(by, bodies[bodies != WORLD], loops[bodies != WORLD, side] / dt)
         push = force[:, 3:] - c.work.external[:, 3:]
         for k in np.flatnonzero(push.any(axis=1) | by.any(axis=(1, 2))).tolist():  # about the origins of bodies
             _, p, _, moved, _ = self._frame(self._start, _origin(k))

@@ -99,6 +99,14 @@ class JointWrenches:
                 found |= {k} if parent[k] in found else set()
         return sorted(found)
 
+    def closure(self, joint):
+        """Number of the loop closure of this name among those of the step, None of a joint."""
+        return self._loops.get(joint) if joint not in self._joints else None
+
+    def closures_on(self, cut):
+        """(number, side) of the ends of the step's closures on links beyond a Cut."""
+        return [(c, side) for c, ends in enumerate(self._ends) for side, link in enumerate(ends) if link in cut.links]
+
     def evaluate(self, before, after, dt, gravity, exact):
         """Inverse dynamics of the step between two states (q, v); then ``wrench`` may be asked.
 
