@@ -3,6 +3,7 @@
 
 """Derivatives of one step: what the kernels of core/gradients/ say, by names."""
 
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
-from mb_contact.core.gradients.loops import closure_wrenches
+from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.readings import contact_wrenches
 from mb_contact.core.gradients.step import pose_step, solve_step
 from mb_contact.core.gradients.workspace import (
@@ -106,6 +107,12 @@ class Differentiator:
         if context.impacts is not None:
             context.impacts.keeps = True
 
+    @cached_property
+    def end(self):
+        """As ``start``, for inverse dynamics where a step ends."""
+        arrays = make_derivative_arrays(self.context.tree)
+        return arrays, make_derivative_handle(arrays)
+
     def _allocate(self, rows, contacts):
         """Workspaces for so many rows and contacts, with room for more."""
         c, tree = self.context, self.context.tree
@@ -194,15 +201,18 @@ class Differentiator:
     def row_impulses(self, width):
         """Derivatives of impulses about the world's origin, behind ``solve``; of restitution's columns 0.
 
-        Of rows (rows, width), of contacts on A (contacts, 6, width), of closures on both (closures, 2, 6, width).
+        Of rows (rows, width), of contacts on A (contacts, 6, width), of closures on both bodies, and of gears on those
+        of their joints (closures or gears, 2, 6, width).
         """
         c, own = self.context, int(self.arrays.first[-1])
         dr, wrenches = np.empty((self.count_rows(), own)), np.empty((int(c.contacts.count[0]), 6, own))
         contact_wrenches(self.handle, c.handle, c.last.dt, self._T, dr, wrenches)
         loops = np.empty((len(c.couplings.closures.kind), 2, 6, own))
+        gears = np.empty((len(c.couplings.gears.ratio), 2, 6, own))
         closure_wrenches(self.handle, c.handle, dr, loops)
-        none = width - own
-        return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], none))), axis=-1) for x in (dr, wrenches, loops))
+        gear_wrenches(self.handle, c.handle, dr, gears)
+        found, none = (dr, wrenches, loops, gears), width - own
+        return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], none))), axis=-1) for x in found)
 
     def gap_rates(self, i, columns, width):
         """Derivative of the gap of contact i, behind ``rows``."""

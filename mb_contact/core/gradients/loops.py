@@ -14,11 +14,12 @@ W_i the twist of what i carries: dG/dt v is made of a(x) and of products of velo
 import numpy as np
 
 from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.gradients.motion import begin_bodies, join_paths, velocity_at
 from mb_contact.core.gradients.workspace import BY_Q, FINE, LOOP, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
 from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.derivatives import comes_before, motion_cross
+from mb_contact.core.tree.derivatives import comes_before, force_cross, motion_cross
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -367,3 +368,30 @@ def _closure_wrench(g, a, i, row, dr, out):
                     out[side, b, q + j] += sign * by[b]
     g.count[PATH] = 0
     return behind
+
+
+@unlocked
+def gear_wrenches(g, a, dr, out):
+    """As ``closure_wrenches``, of gears on the bodies of their two joints, whose parents feel the opposite.
+
+    Those of driven joints are 0: drives are efforts.
+    """
+    info, q = a.bil.info, g.first[BY_Q]
+    for e in range(out.shape[0]):
+        at = info[FIRST] + info[COUNT] - info[GEARS] + e
+        row, ratio = a.rows.end[0] + at - info[FIRST], a.bil.ratio[at - info[FIRST]]
+        for side in range(2):
+            k = a.gears.body_a[e] if side == 0 else a.gears.body_b[e]
+            part, share = (at, 1.0) if side == 0 else (at + info[GEARS], -ratio)
+            unit = spatial(a.rows.on_a, part)
+            unit = vector_sum(unit[:3], 1.0, vector_product(vector(g.d.kin.p, k), unit[3:])) + unit[3:]
+            W = spatial_sum(STILL, a.sol.r[part], unit)
+            for j in range(6):
+                for c in range(out.shape[3]):
+                    out[e, side, j, c] = share * unit[j] * dr[row, c] if ratio != 0.0 else 0.0
+            i = g.tip[k] if ratio != 0.0 and g.first[BY_Q + 1] > q else -1
+            while i >= 0:
+                by = force_cross(spatial(g.S, i), W)
+                for j in range(6):
+                    out[e, side, j, q + i] += by[j]
+                i = g.d.before[i]
