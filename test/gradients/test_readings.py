@@ -181,6 +181,11 @@ def test_a_legged_robot_on_its_feet():
     for entry in sensors:
         for by in ("q", "v", "effort"):
             assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (entry.name, by)
+    sim = differences.sim
+    by = sim.step_derivatives(readings=["imu_trunk"])
+    axes = M.rotations.quat_to_matrix(sim.sensors.read("imu_trunk").orientation)
+    moved = mb.jacobian(sim.world, sim.q, "trunk") @ by.q["v"]  # as docs/gradients.md says of poses
+    np.testing.assert_allclose(axes @ by.readings["imu_trunk"]["v"][:3], moved[:3], atol=1e-12)
 
 
 def test_what_a_block_that_slides_feels():
