@@ -174,6 +174,19 @@ def test_a_ball_that_rolls_and_spins_on_a_box_that_turns():
     assert abs(differences.sim.context.memory.moment[0]).min() > 0.0
 
 
+def test_a_body_that_hangs_on_what_is_fixed():
+    """The wrench of a closure whose first link does not move."""
+    post = M.Primitive("post", "box", (0.1, 0.1, 0.1), M.Pose((0.0, 0.0, 1.0)))
+    body = M.Primitive("body", "box", (0.2, 0.16, 0.12), M.Pose((0.0, 0.0, 0.5), (0.1, 0.3, 0.2)), "free", 1.0)
+    closure = M.Closure("point", "post", "body", pose_a=M.Pose((0.1, 0.05, -0.2)))
+    scene = mb.Scene(primitives=(post, body), loop_closures=(closure,), loops="multipliers",
+                     sensors=(sensor("force_torque", "post_body"),))  # fmt: skip
+    sim = mb.Simulator(scene)
+    differences = Differences(sim, sim.q, np.array([0.5, -1.0, 0.3, 0.2, 0.1, -0.4]))
+    for by in ("q", "v"):
+        assert differences.worst_reading("force_torque_post_body", by, size=1e-6) < 1e-6, by
+
+
 def test_a_legged_robot_on_its_feet():
     sensors = (sensor("imu", "trunk"), sensor("force_torque", "lf_hip_joint"), sensor("force_torque", "rh_shank_joint"),
                sensor("contact", "lf_shank"))  # fmt: skip
