@@ -7,6 +7,7 @@
 ``cores``     shapes as points, edges and faces
 ``kinks``     laws near another state
 ``step``      the derivative of a step: ``Simulator.step_derivatives``
+``midpoint``  smooth steps of the implicit midpoint rule
 ``rollout``   the adjoint of many steps
 ``tape``, ``impacts``  steps with impacts, stage by stage
 ``trajectory``  trajectories and their cotangents; ``jax_rollout`` and ``torch_rollout`` for these libraries

@@ -32,11 +32,12 @@ class Kink(NamedTuple):
 
 
 def kinks_of(context, g):
-    """Kinks that a kernel has found, as a tuple of Kink."""
+    """Kinks that a kernel has found, as a tuple of Kink; g is None where a step has no rows."""
     contacts, out = context.contacts, []
-    found = int(g.count[KINKS])
+    found = 0 if g is None else int(g.count[KINKS])
     pair, count, links = contacts.pair.tolist() if found else [], 3 * int(contacts.count[0]), {}
-    for (kind, row), distance in zip(g.kink[:found].tolist(), g.distance[:found].tolist(), strict=True):
+    named = zip(g.kink[:found].tolist(), g.distance[:found].tolist(), strict=True) if found else ()
+    for (kind, row), distance in named:
         if row >= count:
             out.append(Kink(NAMES[kind], (int(context.rows.dof[g.at[row]]),), -1, distance))
             continue

@@ -3,12 +3,16 @@
 
 """Derivatives of one step: what the kernels of core/gradients/ say, by names."""
 
+from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
+from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
+from mb_contact.core.gradients.readings import contact_wrenches
 from mb_contact.core.gradients.step import pose_step, solve_step
 from mb_contact.core.gradients.workspace import (
     BESIDE,
@@ -24,7 +28,7 @@ from mb_contact.core.gradients.workspace import (
     Meeting,
     make_gradient_handle,
 )
-from mb_contact.core.handle import DRIVEN, PROJECTION
+from mb_contact.core.handle import PROJECTION
 from mb_contact.core.solve.friction import COULOMB_VISCOUS
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
@@ -33,12 +37,14 @@ from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
+from mb_contact.gradients.midpoint import MidpointStep
 from mb_contact.gradients.motion import cross
 
 #: what a step can be differentiated by
 NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction", "restitution")
 COLUMNS = (*NAMES[:-1], "least", "offset", "shift")  #: of kernels: impacts alone, stage by stage, know restitution
-BOUNCED = -1.0  #: HELD_ROWS of the record of a step with impacts, whose matrix stands behind it
+KNOWN = ("semi_implicit_euler", "midpoint")  #: integrators, of the second the smooth motion
+WHOLE = -1.0  #: HELD_ROWS of a record behind which the matrix of the step stands: of impacts, and of midpoint
 NEAR = 1e-7  #: default of what counts as near a kink [sqrt(N s m/s)]
 WHY = {
     NOT_OVER_FACE: "it is not over a flat face; give the shape a convex hull for collisions",
@@ -72,6 +78,7 @@ class StepDerivatives(NamedTuple):
     impulses: dict  #: (k, 3, columns) of the impulses of contacts on A but for those of impacts, world axes [N s ...]
     kinks: tuple  #: of Kink: laws that are near another state
     unique: bool  #: whether impulses are; otherwise their derivatives are those of least norm
+    readings: dict = MappingProxyType({})  #: by name of a sensor: dict of (entries, columns) of what it reads
 
 
 class Differentiator:
@@ -86,6 +93,7 @@ class Differentiator:
         self.context, tree = context, context.tree
         self._derivatives = make_derivative_arrays(tree)
         self._d = make_derivative_handle(self._derivatives)
+        self.start = self._derivatives, self._d  #: of inverse dynamics where the step began, behind ``solve``
         self._cores = all_cores(context.world.geoms)
         n, N = len(tree.parent), len(tree.armature)
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
@@ -95,8 +103,15 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
+        self._flows = context.scene.integrator == "midpoint"
         if context.impacts is not None:
             context.impacts.keeps = True
+
+    @cached_property
+    def end(self):
+        """As ``start``, for inverse dynamics where a step ends."""
+        arrays = make_derivative_arrays(self.context.tree)
+        return arrays, make_derivative_handle(arrays)
 
     def _allocate(self, rows, contacts):
         """Workspaces for so many rows and contacts, with room for more."""
@@ -112,7 +127,7 @@ class Differentiator:
             cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
             joint_v=np.asarray(c.world.joint_v, np.int64),
         )  # fmt: skip
-        self._handle = make_gradient_handle(self.arrays)
+        self.handle = make_gradient_handle(self.arrays)
 
     def derivatives(self, names, near=NEAR):
         """StepDerivatives of the step that was taken last, by some of NAMES."""
@@ -135,6 +150,9 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         columns, width, _ = self._columns(tuple(names))
+        if self._flows:
+            self._kinks = kinks_of(c, None)
+            return MidpointStep(self, columns, width).solve(), np.zeros((0, 3, width)), columns, True
         if has_impacts(c):
             chain = Chain(self, columns, near)
             matrix, impulses, unique = chain.run()
@@ -152,7 +170,7 @@ class Differentiator:
         c = self.context
         count, columns, width = self._pose(v, moving, gravity, names)
         matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
-        solve_step(self._handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
+        solve_step(self.handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
         return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
 
     def kinks(self):
@@ -180,6 +198,22 @@ class Differentiator:
         a, b = geoms.body[geoms.pairs[self.context.contacts.pair[:count]]].T
         return np.where(a >= 0, a, b)
 
+    def row_impulses(self, width):
+        """Derivatives of impulses about the world's origin, behind ``solve``; of restitution's columns 0.
+
+        Of rows (rows, width), of contacts on A (contacts, 6, width), of closures on both bodies, and of gears on those
+        of their joints (closures or gears, 2, 6, width).
+        """
+        c, own = self.context, int(self.arrays.first[-1])
+        dr, wrenches = np.empty((self.count_rows(), own)), np.empty((int(c.contacts.count[0]), 6, own))
+        contact_wrenches(self.handle, c.handle, c.last.dt, self._T, dr, wrenches)
+        loops = np.empty((len(c.couplings.closures.kind), 2, 6, own))
+        gears = np.empty((len(c.couplings.gears.ratio), 2, 6, own))
+        closure_wrenches(self.handle, c.handle, dr, loops)
+        gear_wrenches(self.handle, c.handle, dr, gears)
+        found, none = (dr, wrenches, loops, gears), width - own
+        return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], none))), axis=-1) for x in found)
+
     def gap_rates(self, i, columns, width):
         """Derivative of the gap of contact i, behind ``rows``."""
         out = np.zeros(width)
@@ -203,25 +237,25 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         columns, _, _ = self._recorded = self._columns(tuple(names))
-        if has_impacts(c):
+        if self._flows or has_impacts(c):
             matrix = self.solve(names)[0]
-            return np.concatenate(([BOUNCED, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
+            return np.concatenate(([WHOLE, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
         _, _, width = self._pose(c.last.v, c.last.v, c.last.gravity, names)
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
         rows = int(c.rows.end[0] + c.bilateral.info[1])
         size = HEADER + c.N * (1 + c.N + width) + rows * (4 * c.N + 1 + rows)
         record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
-        record_step(self._handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
+        record_step(self.handle, c.handle, c.last.dt, NEAR, self._Z, self._T, record)
         return record, columns
 
     def pull(self, record, y):
         """The adjoint y (2 N,) of the state behind a recorded step times its derivatives, (columns,)."""
         _, whole, first = self._recorded
-        if record[HELD_ROWS] == BOUNCED:
+        if record[HELD_ROWS] == WHOLE:
             return y @ record[HEADER:].reshape(len(y), whole)
         out, self.arrays.first[:] = np.zeros(whole), first
-        pull_step(self._handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
+        pull_step(self.handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
         return out
 
     def _columns(self, names):
@@ -241,7 +275,7 @@ class Differentiator:
         g, phase = self.arrays, self.phase
         g.smooth[0] = 1.0 if phase is None else 0.0
         g.apart[:count], g.least[:count], g.given[:count] = (0, 0.0, 0.0) if phase is None else phase
-        status, contact = pose_step(self._handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
+        status, contact = pose_step(self.handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
         if status != FINE:
             raise self._refused(status, contact)
         if HANDED_ON[0] in names:
@@ -272,7 +306,7 @@ class Differentiator:
 def refused_scene(context):
     """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
-    if (scene.integrator, scene.collision_scheme) != ("semi_implicit_euler", "time_stepping"):
+    if scene.integrator not in KNOWN or scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
     if scene.friction_model == "coulomb_polyhedral":
@@ -285,7 +319,8 @@ def refused_scene(context):
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
         (len(c.world.flexible), "flexible links"),
-        (len(c.hinges.body), "hinges of body coordinates"), (c.drift[DRIVEN], "motions"),
+        (len(c.hinges.body), "hinges of body coordinates"),
+        (any(motion.joint is None for motion in scene.motions), "motions of closures and surfaces"),
         (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
         (scene.moving_surfaces, "moving surfaces"), (c.is_soft, "soft materials"), (scene.tendons, "tendons"),
     ):  # fmt: skip
@@ -320,5 +355,16 @@ def refuse_step(context, never):
     if c.wrenches.depend_on_poses():
         raise InputError("no derivative of a step with external wrenches in the axes of links or beside the origins of "
                          "their bodies; let them act at origins in world axes")
+    if c.motions is not None:
+        if len(c.motions.led()) < len(c.scene.motions):
+            raise InputError("no derivative of a step in which a driven joint is off its path, or has none; give its "
+                             "motion times and positions, and no targets")  # fmt: skip
+        if has_impacts(c):
+            raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
+    if c.scene.integrator == "midpoint":
+        impacts = c.impacts is not None and c.impacts.happened
+        if impacts or c.rows.end[0] + c.bilateral.info[1] > 0 or c.flow_arrays.count[0] > 1:
+            raise InputError("no derivative of a step of midpoint in several pieces or with contacts, limits, loops, "
+                             "gears or friction in joints; set integrator: semi_implicit_euler")  # fmt: skip
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")

@@ -9,6 +9,7 @@ from typing import Any
 from mb_contact.checks import as_choice, as_positive
 from mb_contact.errors import InputError
 from mb_contact.gradients.step import NAMES, NEAR, Differentiator, StepDerivatives
+from mb_contact.simulation.sensors.derivatives import reading_derivatives
 
 
 class Differentiable:
@@ -18,7 +19,7 @@ class Differentiable:
     _differentiator: Differentiator | None = None
 
     def step_derivatives(
-        self, with_respect_to: Sequence[str] = ("q", "v", "effort"), near: float = NEAR
+        self, with_respect_to: Sequence[str] = ("q", "v", "effort"), near: float = NEAR, readings: Sequence[str] = ()
     ) -> StepDerivatives:
         """Derivatives of the last step, by implicit differentiation of the laws that it solved in their active states.
 
@@ -29,6 +30,9 @@ class Differentiable:
             ``restitution``, ``damping`` and ``joint_friction``.
         near : float
             Laws so near another state are named in ``kinks`` [sqrt(N s m/s)].
+        readings : sequence of str
+            Sensors of the scene whose exact readings behind the step are differentiated too, of kind ``encoder``,
+            ``imu``, ``force_torque``, ``contact`` or ``tactile``.
 
         Returns
         -------
@@ -37,7 +41,7 @@ class Differentiable:
         Raises
         ------
         InputError
-            There is no last step, no such name, or the step has something whose derivative is not known.
+            There is no last step, no such name or sensor, or the step has something whose derivative is not known.
 
         Examples
         --------
@@ -47,11 +51,19 @@ class Differentiable:
         >>> by = sim.step_derivatives(["friction"])
         >>> np.isclose(by.v["friction"][3, 0], -9.81 * 0.001)  # dv+ = -g dt dmu of what slides
         True
+        >>> encoder = mb.model.Sensor("joint", "encoder")
+        >>> arm = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(mb.pendulum(1).urdf()),), sensors=(encoder,)))
+        >>> _ = arm.step()
+        >>> arm.step_derivatives(["v"], readings=["joint"]).readings["joint"]["v"].round(2)  # position, velocity
+        array([[0.],
+               [1.]])
         """
-        if isinstance(with_respect_to, str):
-            raise InputError("with_respect_to must be a sequence of names, such as ['q', 'v']")
+        for key, given in (("with_respect_to", with_respect_to), ("readings", readings)):
+            if isinstance(given, str):
+                raise InputError(f"{key} must be a sequence of names, such as ['{given}']")
         names = [as_choice(name, NAMES, "with_respect_to") for name in with_respect_to]
-        return self.differentiator().derivatives(names, as_positive(near, "near"))
+        found = self.differentiator().derivatives(names, as_positive(near, "near"))
+        return found._replace(readings=reading_derivatives(self, readings, found)) if len(readings) else found
 
     def differentiator(self) -> Differentiator:
         """What differentiates the present steps: matrices and adjoints without names, for loops over many steps.

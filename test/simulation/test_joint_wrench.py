@@ -82,6 +82,23 @@ def test_a_welded_base_carries_the_weight():
     np.testing.assert_allclose(R @ sim.joint_wrench("shoulder")[3:], force, atol=1e-9)
 
 
+def test_masses_and_inertias_that_were_set_are_those_of_the_wrench():
+    sim, joints = mb.Simulator(scene()), ("shoulder", "elbow", "sensor", "knuckle")
+    sim.set_state(sim.q, [0.5, -1.0, 2.0])
+    start = sim.save()
+    sim.step()
+    before = np.array([sim.joint_wrench(joint) for joint in joints])
+    sim.restore(start)
+    masses = sim.values("mass")
+    sim.set("mass", [1.5 * mass for mass in masses.values()], of=list(masses))
+    sim.step()  # as before, of 1.5 times the forces
+    np.testing.assert_allclose([sim.joint_wrench(joint) for joint in joints], 1.5 * before, rtol=1e-9, atol=1e-9)
+    sim.set("inertia", [[0.5, 0.0, 0.0, 0.4, 0.0, 0.3]], of=["upper"])
+    sim.step([1.0, 2.0, 0.3])
+    along = sim.joint_wrench("shoulder")[:3] @ [0.0, 1.0, 0.0], sim.joint_wrench("elbow")[:3] @ [0.6, 0.8, 0.0]
+    np.testing.assert_allclose(along, sim.joint_efforts()[:2], atol=1e-10)
+
+
 def com_jacobian(model, q, k):
     """Velocity of body k's centre of mass per joint rate, by central differences."""
     columns = []

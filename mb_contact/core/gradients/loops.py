@@ -13,11 +13,13 @@ W_i the twist of what i carries: dG/dt v is made of a(x) and of products of velo
 
 import numpy as np
 
-from mb_contact.core.gradients.motion import begin_bodies, velocity_at
-from mb_contact.core.gradients.workspace import FINE, LOOP, PATH
+from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.gradients.motion import begin_bodies, join_paths, velocity_at
+from mb_contact.core.gradients.workspace import BY_Q, FINE, LOOP, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
-from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.derivatives import comes_before, motion_cross
+from mb_contact.core.jit import kernel, sweep, unlocked
+from mb_contact.core.tree.derivatives import comes_before, force_cross, motion_cross
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -140,6 +142,20 @@ def _column(R, c):
     return R[c], R[3 + c], R[6 + c]
 
 
+@sweep
+def _angles(kind):
+    """Rows about axes, which stand before those of points."""
+    return 3 if kind == CLOSURE_WELD else 2 if kind == CLOSURE_AXIS else 0
+
+
+@sweep
+def _direction(kind, c, angles, R_b, along):
+    """Direction of number c of the rows of a closure."""
+    if c < angles:
+        return unit_vector(c) if kind == CLOSURE_WELD else _column(R_b, c)
+    return along if kind == CLOSURE_DISTANCE else unit_vector(c - angles)
+
+
 @kernel
 def _closure(g, a, v, dt, i, row):
     """Rows of closure i; the row behind them."""
@@ -152,7 +168,7 @@ def _closure(g, a, v, dt, i, row):
         put_spatial(g.end_pair, side, spatial(g.end_twist, body) if body >= 0 else STILL)
     p_a, p_b = body_point(kin.R, kin.p, k, vector(c.p_a, i)), body_point(kin.R, kin.p, m, vector(c.p_b, i))
     R_a, R_b = _frame(kin.R, k, matrix(c.R_a, i)), _frame(kin.R, m, matrix(c.R_b, i))
-    angles = 3 if kind == CLOSURE_WELD else 2 if kind == CLOSURE_AXIS else 0
+    angles = _angles(kind)
     points = 1 if kind == CLOSURE_DISTANCE else 3
     smooth = g.smooth[0]
     rate = smooth * a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt
@@ -160,10 +176,7 @@ def _closure(g, a, v, dt, i, row):
     length = np.sqrt(vector_dot(apart, apart))
     for r in range(row, row + angles + points):
         g.tip_a[r], g.tip_b[r] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
-        if r < row + angles:
-            d = unit_vector(r - row) if kind == CLOSURE_WELD else _column(R_b, r - row)
-        else:
-            d = vector_sum(ZERO, 1.0 / length, apart) if kind == CLOSURE_DISTANCE else unit_vector(r - row - angles)
+        d = _direction(kind, r - row, angles, R_b, vector_sum(ZERO, 1.0 / max(length, 1e-300), apart))
         for e in range(g.count[PATH]):
             if r < row + angles:
                 _angular(g, a, e, r, d, kind, R_a, R_b, (dt * smooth, rate), r - row)
@@ -294,3 +307,91 @@ def _point_bias_v(g, e, side, x, S):
     V, dA = _get(g.bias, side, 0, 0), _bias_rate(g, e, side, 1)
     total = vector_sum(velocity_at(dA, x), 1.0, vector_product(S[:3], velocity_at(V, x)))
     return vector_sum(total, 1.0, vector_product(V[:3], velocity_at(S, x)))
+
+
+@unlocked
+def closure_wrenches(g, a, dr, out):
+    """Derivatives of the wrenches of closures on both of their bodies, about the world's origin.
+
+    Parameters
+    ----------
+    dr : ndarray (rows, columns)
+        Of the impulses of all rows (``contact_wrenches`` of ``readings.py``).
+    out : ndarray (closures, 2, 6, columns)
+        Of A, then of B; moment first, world axes [N m s, N s].
+    """
+    row = a.rows.end[0]
+    for i in range(out.shape[0]):
+        for side in range(2):
+            for j in range(6):
+                fill(out.shape[3], out[i, side, j], 0.0)
+        if a.closures.released[i] != 2:
+            row = _closure_wrench(g, a, i, row, dr, out[i])
+
+
+@kernel
+def _closure_wrench(g, a, i, row, dr, out):
+    """Those of closure i, whose rows begin at ``row``; the row behind them."""
+    kin, c, q = g.d.kin, a.closures, g.first[BY_Q]
+    k, m, kind = c.body_a[i], c.body_b[i], c.kind[i]
+    p = body_point(kin.R, kin.p, k, vector(c.p_a, i)), body_point(kin.R, kin.p, m, vector(c.p_b, i))
+    R_b, apart = _frame(kin.R, m, matrix(c.R_b, i)), _minus(p[0], p[1])
+    length = np.sqrt(vector_dot(apart, apart))
+    angles = _angles(kind)
+    behind = row + angles + (1 if kind == CLOSURE_DISTANCE else 3)
+    join_paths(g, g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1)
+    for r in range(row, behind):
+        turns = r < row + angles
+        d = _direction(kind, r - row, angles, R_b, vector_sum(ZERO, 1.0 / max(length, 1e-300), apart))
+        f = vector_sum(ZERO, a.sol.r[g.at[r]], d)
+        for side in range(2):
+            sign, x = 1.0 - 2.0 * side, p[0] if side == 0 else p[1]
+            unit = d + ZERO if turns else wrench_at(x, d)
+            for j in range(6):
+                for e in range(out.shape[2]):
+                    out[side, j, e] += sign * unit[j] * dr[r, e]
+        for e in range(g.count[PATH] if g.first[BY_Q + 1] > q else 0):
+            j, S = g.path[e], spatial(g.S, g.path[e])
+            S_a, S_b = S if g.side[e] != 2 else STILL, S if g.side[e] != 1 else STILL
+            X_a, X_b = velocity_at(S_a, p[0]), velocity_at(S_b, p[1])
+            dd = ZERO
+            if kind == CLOSURE_AXIS and turns:
+                dd = vector_product(S_b[:3], d)
+            elif kind == CLOSURE_DISTANCE:
+                X = _minus(X_a, X_b)
+                dd = vector_sum(ZERO, 1.0 / max(length, 1e-300), vector_sum(X, -vector_dot(d, X), d))
+            df = vector_sum(ZERO, a.sol.r[g.at[r]], dd)
+            for side in range(2):
+                sign, x, X = 1.0 - 2.0 * side, p[0] if side == 0 else p[1], X_a if side == 0 else X_b
+                by = df + ZERO if turns else vector_sum(vector_product(X, f), 1.0, vector_product(x, df)) + df
+                for b in range(6):
+                    out[side, b, q + j] += sign * by[b]
+    g.count[PATH] = 0
+    return behind
+
+
+@unlocked
+def gear_wrenches(g, a, dr, out):
+    """As ``closure_wrenches``, of gears on the bodies of their two joints, whose parents feel the opposite.
+
+    Those of driven joints are 0: drives are efforts.
+    """
+    info, q = a.bil.info, g.first[BY_Q]
+    for e in range(out.shape[0]):
+        at = info[FIRST] + info[COUNT] - info[GEARS] + e
+        row, ratio = a.rows.end[0] + at - info[FIRST], a.bil.ratio[at - info[FIRST]]
+        for side in range(2):
+            k = a.gears.body_a[e] if side == 0 else a.gears.body_b[e]
+            part, share = (at, 1.0) if side == 0 else (at + info[GEARS], -ratio)
+            unit = spatial(a.rows.on_a, part)
+            unit = vector_sum(unit[:3], 1.0, vector_product(vector(g.d.kin.p, k), unit[3:])) + unit[3:]
+            W = spatial_sum(STILL, a.sol.r[part], unit)
+            for j in range(6):
+                for c in range(out.shape[3]):
+                    out[e, side, j, c] = share * unit[j] * dr[row, c] if ratio != 0.0 else 0.0
+            i = g.tip[k] if ratio != 0.0 and g.first[BY_Q + 1] > q else -1
+            while i >= 0:
+                by = force_cross(spatial(g.S, i), W)
+                for j in range(6):
+                    out[e, side, j, q + i] += by[j]
+                i = g.d.before[i]

@@ -96,7 +96,7 @@ def _is_met(met, contacts, i):
 
 
 @sweep
-def _placed(g, i, j, V_a, V_b):
+def placed(g, i, j, V_a, V_b):
     """Derivative of entry j of normal, point and gap of contact i for the twists of A and B."""
     out = 0.0
     for c in range(6):
@@ -136,16 +136,16 @@ def _contact(g, a, i, dt):
         g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
     for j in range(g.S.shape[0]):
         g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = 0.0
-    extra, sizes = a.friction.extra[i], _moments(a, pair)
+    extra, sizes = a.friction.extra[i], moment_rows(a, pair)
     for e in range(g.count[PATH]):
         j, side = g.path[e], g.side[e]
         S = spatial(g.S, j)
         S_a, S_b = S if side != 2 else STILL, S if side != 1 else STILL
-        dn = _placed(g, i, 0, S_a, S_b), _placed(g, i, 1, S_a, S_b), _placed(g, i, 2, S_a, S_b)
-        dx = _placed(g, i, 3, S_a, S_b), _placed(g, i, 4, S_a, S_b), _placed(g, i, 5, S_a, S_b)
+        dn = placed(g, i, 0, S_a, S_b), placed(g, i, 1, S_a, S_b), placed(g, i, 2, S_a, S_b)
+        dx = placed(g, i, 3, S_a, S_b), placed(g, i, 4, S_a, S_b), placed(g, i, 5, S_a, S_b)
         turn = vector_product(n, dn)
         g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
-        g.gap_q[i, j] = rise = _placed(g, i, 6, S_a, S_b)
+        g.gap_q[i, j] = rise = placed(g, i, 6, S_a, S_b)
         widens = vector_sum(ZERO, half, dn)
         if rise != 0.0 and half != 0.0:
             widens = vector_sum(widens, 0.5 * rise, n)
@@ -168,7 +168,7 @@ def _contact(g, a, i, dt):
             moment = vector_product(dx_a if on_a else dx_b, p)
             moment = vector_sum(moment, 1.0, vector_product(x_a if on_a else x_b, turned))
             add_spatial(g.push if on_a else g.pull, j, vector_sum(moment, 1.0, rolls) + turned)
-    moment = _moment(a, i, extra) if sizes > 0 else ZERO
+    moment = rolling_moment(a, i, extra) if sizes > 0 else ZERO
     if sizes > 0:
         _moment_tips(g, extra, row, sizes)
     if k >= 0:
@@ -178,25 +178,25 @@ def _contact(g, a, i, dt):
 
 
 @sweep
-def _moments(a, pair):
+def moment_rows(a, pair):
     """Rows of torsion and rolling of a contact of a pair."""
     surfaces = a.friction.surfaces
     return (1 if surfaces.torsional[pair] > 0.0 else 0) + (2 if surfaces.rolling[pair] > 0.0 else 0)
 
 
 @sweep
-def _moment_axis(a, i, c):
+def moment_axis(a, i, c):
     """Direction of number c of the rows of torsion and rolling of contact i."""
     c = c if a.friction.surfaces.torsional[a.contacts.pair[i]] > 0.0 else c + 1
     return vector(a.contacts.normal, i) if c == 0 else vector(a.frames.t1, i) if c == 1 else vector(a.frames.t2, i)
 
 
 @kernel
-def _moment(a, i, extra):
+def rolling_moment(a, i, extra):
     """Moment of torsion and rolling on A."""
     total = ZERO
-    for c in range(_moments(a, a.contacts.pair[i])):
-        total = vector_sum(total, a.sol.r[extra + c], _moment_axis(a, i, c))
+    for c in range(moment_rows(a, a.contacts.pair[i])):
+        total = vector_sum(total, a.sol.r[extra + c], moment_axis(a, i, c))
     return total
 
 
@@ -204,10 +204,10 @@ def _moment(a, i, extra):
 def _moment_rows(g, a, i, extra, j, moves, by, V, turn):
     """Entries j of the rows of torsion and rolling; the derivative of their moment."""
     dw = vector_sum(by[:3], 1.0, vector_product(V[:3], turn))
-    for c in range(_moments(a, a.contacts.pair[i])):
-        axis = _moment_axis(a, i, c)
+    for c in range(moment_rows(a, a.contacts.pair[i])):
+        axis = moment_axis(a, i, c)
         g.J[extra + c, j], g.u_q[extra + c, j] = vector_dot(axis, moves[:3]), vector_dot(axis, dw)
-    return vector_product(turn, _moment(a, i, extra))
+    return vector_product(turn, rolling_moment(a, i, extra))
 
 
 @kernel

@@ -39,6 +39,7 @@ from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
 from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import (
+    STILL,
     ZERO,
     body_vector,
     matrix,
@@ -133,14 +134,25 @@ def _pose_right(g, a, dt, Z):
 
 @kernel
 def _mass(g, k, dt, Z):
-    """Column of the mass of body k: the wrench of its inertia per mass, (I A + V x* I V) / m.
+    """Column of the mass of body k."""
+    d = g.d
+    f, o = mass_wrench(d, k), vector(d.kin.p, d.tree.root[k])
+    f = vector_sum(f[:3], 1.0, vector_product(o, f[3:])) + f[3:]
+    i = g.tip[k]
+    while i >= 0:
+        Z[i, g.first[BY_MASS] + k] = -dt * spatial_dot(spatial(g.S, i), f)
+        i = d.before[i]
+
+
+@kernel
+def mass_wrench(d, k):
+    """The wrench of the inertia of body k per mass about o, (I A + V x* I V) / m; 0 of one without mass.
 
     A is the rate of the twist at the fixed point o: that of the mass centre has w x (v + w x c) beside it.
     """
-    d = g.d
     m = d.tree.mass[k]
     if not m > 0.0:
-        return
+        return STILL
     R, o = matrix(d.kin.R, k), vector(d.kin.p, d.tree.root[k])
     V, A = spatial(d.V, k), spatial(d.A, k)
     c = vector_sum(vector_sum(body_vector(d.kin.R, k, vector(d.tree.com, k)), 1.0, vector(d.kin.p, k)), -1.0, o)
@@ -149,11 +161,7 @@ def _mass(g, k, dt, Z):
     f = vector_sum(f, 1.0, vector_product(w, vector_sum(V[3:], 1.0, vector_product(w, c))))
     I = product(product(R, matrix(d.tree.inertia, k)), transposed(R))
     n = vector_sum(turned(I, turning), 1.0, vector_product(w, turned(I, w)))
-    n = vector_sum(vector_sum(ZERO, 1.0 / m, n), 1.0, vector_product(vector_sum(c, 1.0, o), f))
-    i = g.tip[k]
-    while i >= 0:
-        Z[i, g.first[BY_MASS] + k] = -dt * spatial_dot(spatial(g.S, i), n + f)
-        i = d.before[i]
+    return vector_sum(vector_sum(ZERO, 1.0 / m, n), 1.0, vector_product(c, f)) + f
 
 
 @kernel

@@ -43,6 +43,7 @@ class Cut(NamedTuple):
     inertia: np.ndarray  #: (3, 3) about the body's origin, in its axes [kg m^2]
     children: tuple[int, ...]  #: bodies that hang on these links
     links: frozenset[str]  #: all links beyond
+    share: float  #: of the body's mass in these links that is theirs, 1 where all of them lie beyond
 
 
 class LoopForces(NamedTuple):
@@ -75,7 +76,7 @@ class JointWrenches:
         kept = couplings.closure_names[hinges:]
         self._couplings, self._ends = couplings, [()] * hinges + [ends[name] for name in kept]
         self._loops = {name: hinges + c for c, name in enumerate(kept)}
-        self._cut = cache(self._make_cut)
+        self.cut = cache(self._make_cut)  #: Cut of a joint
 
     @property
     def names(self):
@@ -88,7 +89,23 @@ class JointWrenches:
             return self._ends[self._loops[joint]][0]
         if joint in self._embedded.ends and joint not in self._joints:
             return self._embedded.ends[joint][0]
-        return self._cut(joint).link
+        return self.cut(joint).link
+
+    def beyond(self, cut):
+        """Bodies of the trees that hang on a Cut, all of whose links lie beyond."""
+        found, parent = set(cut.children), self._world.tree.parent
+        if not self._free:
+            for k in range(len(parent)):
+                found |= {k} if parent[k] in found else set()
+        return sorted(found)
+
+    def closure(self, joint):
+        """Number of the loop closure of this name among those of the step, None of a joint."""
+        return self._loops.get(joint) if joint not in self._joints else None
+
+    def closures_on(self, cut):
+        """(number, side) of the ends of the step's closures on links beyond a Cut."""
+        return [(c, side) for c, ends in enumerate(self._ends) for side, link in enumerate(ends) if link in cut.links]
 
     def evaluate(self, before, after, dt, gravity, exact):
         """Inverse dynamics of the step between two states (q, v); then ``wrench`` may be asked.
@@ -124,7 +141,7 @@ class JointWrenches:
             return self._closure_wrench(joint, loops)
         if joint in self._embedded.ends and joint not in self._joints:
             return self._in_link(self._embedded.ends[joint][0], self._embedded.on_first(joint))
-        cut, world, kin, force = self._cut(joint), self._world, self._kin, self._force
+        cut, world, kin, force = self.cut(joint), self._world, self._kin, self._force
         origin = np.zeros(3) if cut.body == WORLD else kin.p[cut.body]
         total = self._rigid_part(cut)
         for k in cut.children:
@@ -183,10 +200,25 @@ class JointWrenches:
         else:
             alpha, spin, R = self._alpha[cut.body].copy(), kin.V[cut.body, :3], kin.R[cut.body]
             alpha[3:] -= gravity_of(self._world.tree, self._gravity, cut.body) - self._gravity
-        I, mc = R @ cut.inertia @ R.T, cut.mass * (R @ cut.com)
+        mass, com, inertia = self.rigid(cut)
+        I, mc = R @ inertia @ R.T, mass * (R @ com)
         moment = I @ alpha[:3] + cross(mc, alpha[3:]) + cross(spin, I @ spin)
-        force = cut.mass * alpha[3:] + cross(alpha[:3], mc) + cross(spin, cross(spin, mc))
+        force = mass * alpha[3:] + cross(alpha[:3], mc) + cross(spin, cross(spin, mc))
         return np.concatenate((moment, force))
+
+    def rigid(self, cut):
+        """Mass, centre of mass and inertia about the body's origin of the links fixed to the child link, as now.
+
+        Those of the body where all of its links lie beyond; of a part of them their share of its mass.
+        """
+        tree, k = self._world.tree, cut.body
+        if k == WORLD or not cut.mass > 0.0:
+            return cut.mass, cut.com, cut.inertia
+        if cut.share < 1.0:
+            grown = cut.share * tree.mass[k] / cut.mass
+            return grown * cut.mass, cut.com, grown * cut.inertia
+        m, c = tree.mass[k], tree.com[k]
+        return m, c, tree.inertia[k] + m * ((c @ c) * np.eye(3) - np.outer(c, c))
 
     def _closure_forces(self, cut, kin, origin, loops):
         """Sum of what loop closures put on the links beyond, about ``origin``."""
@@ -220,7 +252,10 @@ class JointWrenches:
                     hanging.append(world.frames[spec.child].body)
         part = weld([self._still[link].transformed(world.frames[link].R, world.frames[link].p) for link in rigid])
         body = world.frames[first].body
-        return Cut(first, body, part.mass, part.com, part.about_origin(), tuple(hanging), frozenset(links))
+        others = [link for link in self._still if world.frames[link].body == body and link not in rigid]
+        rest = sum(self._still[link].mass for link in others)
+        share = part.mass / (part.mass + rest) if others and part.mass > 0.0 else 1.0
+        return Cut(first, body, part.mass, part.com, part.about_origin(), tuple(hanging), frozenset(links), share)
 
 
 def _joints_of(world):

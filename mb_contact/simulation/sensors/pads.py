@@ -44,6 +44,8 @@ class Touch(NamedTuple):
     outward: Floats  #: (k, 3), unit normals out of the link's shape, world
     impulses: Floats  #: (k, 3), on the link, world [N s]
     moments: Floats  #: (k, 3), of torsion and rolling about the point, world [N m s]
+    contacts: np.ndarray  #: int64 (k,), their numbers among those of the step, -1 of impacts
+    signs: Floats  #: (k,), 1 where the shape is the first one of its pair, else -1
 
     def chosen(self, rows: np.ndarray) -> Touch:
         """Some of them."""
@@ -60,17 +62,18 @@ def touches(context: Any, geoms: tuple[int, ...], partners: tuple[int, ...] | No
     normal = contacts.normal[:count]
     moments = torsion * normal + about_1 * frames.t1[:count] + about_2 * frames.t2[:count]
     parts = [(contacts.pair[:count], contacts.point[:count], contacts.spread[:count], normal,
-              context.work.contact_impulse[:count], moments)]  # fmt: skip
+              context.work.contact_impulse[:count], moments, np.arange(count))]  # fmt: skip
     if context.impacts is not None:
         for event, pairs in zip(context.impacts.events, context.impacts.pairs):
             none = np.zeros_like(event.points)
-            parts.append((pairs, event.points, none, event.normals, event.impulses, none))
-    pair, point, spread, normal, impulse, moment = (np.concatenate(columns) for columns in zip(*parts))
+            parts.append((pairs, event.points, none, event.normals, event.impulses, none, np.full(len(none), -1)))
+    pair, point, spread, normal, impulse, moment, number = (np.concatenate(columns) for columns in zip(*parts))
     pairs, found = context.world.geoms.pairs[pair], []
     for side, sign in ((0, 1.0), (1, -1.0)):
         mine, other = pairs[:, side], pairs[:, 1 - side]
         rows = np.isin(mine, geoms) & (True if partners is None else np.isin(other, partners))
-        both = Touch(mine, other, point + sign * spread, -sign * normal, sign * impulse, sign * moment)
+        both = Touch(mine, other, point + sign * spread, -sign * normal, sign * impulse, sign * moment, number,
+                     np.full(len(number), sign))  # fmt: skip
         found.append(both.chosen(rows))
     return Touch(*(np.concatenate(columns) for columns in zip(*found)))
 
@@ -143,17 +146,24 @@ class PadFace:
             return self.reading(np.zeros(6), forces)
         R, p = frame_pose(self._world, context.last.q, self._link)  # where the bodies were as they touched
         R, p = R @ self.on_link[0], p + R @ self.on_link[1]
-        touch = touches(context, (self.geom,), partners)
-        touch = touch.chosen(np.argmax(np.abs(touch.outward @ R), axis=1) == 2)
-        touch = touch.chosen(touch.outward @ R[:, 2] > 0.0)
-        place = 0.5 * ((touch.points - p) @ R[:, :2] / self.half + 1.0) * self.cells
-        rows = place.astype(np.int64).clip(0, np.array(self.cells) - 1)
-        np.add.at(forces, tuple(rows.T), touch.impulses @ R / context.last.dt)
+        touch = self.pressed(touches(context, (self.geom,), partners), R)
+        np.add.at(forces, tuple(self.places(touch, R, p).T), touch.impulses @ R / context.last.dt)
         return self.reading(wrench_about(touch, p, R, context.last.dt), forces)
+
+    def pressed(self, touch: Touch, R: Floats) -> Touch:
+        """Those of the contacts of its box that press on the face, of which R has the axes."""
+        touch = touch.chosen(np.argmax(np.abs(touch.outward @ R), axis=1) == 2)
+        return touch.chosen(touch.outward @ R[:, 2] > 0.0)
+
+    def places(self, touch: Touch, R: Floats, p: Floats) -> np.ndarray:
+        """Cells (k, 2) in which contacts are, the middle of the face at p."""
+        place = 0.5 * ((touch.points - p) @ R[:, :2] / self.half + 1.0) * self.cells
+        return place.astype(np.int64).clip(0, np.array(self.cells) - 1)
 
     def reading(self, wrench: Floats, forces: Floats) -> TactileReading:
         """With the pressures of the cells."""
-        return TactileReading(wrench, forces, -forces[..., 2] / (4.0 * self.half.prod() / np.prod(self.cells)))
+        area = 4.0 * self.half.prod() / np.prod(self.cells)
+        return TactileReading(wrench, forces, -forces[:, :, 2] / area)
 
     def noisy(self, reading: TactileReading, deviations: tuple[float, float], chance: Any) -> TactileReading:
         """With noise on the forces of all cells, which are the wrench's too."""

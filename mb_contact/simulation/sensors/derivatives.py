@@ -1,0 +1,363 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of readings of sensors behind a step, of those that are functions of what the step has made.
+
+With R, x the axes and the origin of a sensor's frame, which move by ``turn`` x and ``shift``, a wrench W about the
+world's origin is read as ``f = R* W_f, n = R* (W_n - x x W_f)``, and a vector a as R* a, whose derivative is
+R* (da - turn x a).
+
+    contact, tactile   W = sum of the contacts' wrenches / dt
+    force_torque       W = f of the links beyond (``core/tree/derivatives.py``) - contacts / dt - external wrenches
+    imu                M dv_dot = d(efforts) - d(springs) + d(J* f) - dID by q+ and v+, f the forces on bodies
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from mb_contact.checks import as_choice
+from mb_contact.core.gradients.readings import (
+    MOVED,
+    RATE_A,
+    RATE_Q,
+    RATE_V,
+    TWIST_Q,
+    TWIST_V,
+    acceleration_rates,
+    body_rates,
+    carried_efforts,
+    joint_effort_rates,
+    subtree_wrench,
+)
+from mb_contact.core.gradients.step import mass_wrench
+from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
+from mb_contact.errors import InputError
+from mb_contact.gradients.motion import cross
+from mb_contact.gradients.step import has_impacts
+from mb_contact.model.model import Frame
+from mb_contact.model.scene import Pose
+from mb_contact.model.scene.sensors import RAYS
+from mb_contact.simulation.joints.embedded_forces import forces_on_bodies
+from mb_contact.simulation.sensors.pads import touches
+from mb_contact.types import WORLD
+
+
+def reading_derivatives(simulator, names, found):
+    """Derivatives of readings of sensors by what a step was differentiated by.
+
+    Parameters
+    ----------
+    simulator : Simulator
+    names : sequence of str
+        Of sensors.
+    found : StepDerivatives
+        Those that the simulator's Differentiator has found last.
+
+    Returns
+    -------
+    dict of str to dict of str to ndarray (entries, columns)
+        ``imu``: turn of its axes [rad], angular velocity [rad/s], specific force [m/s^2], in its own axes;
+        ``encoder``: positions, then velocities; ``force_torque``, ``contact``: moment, then force, in its own axes
+        [N m, N]; ``tactile``: its wrench, forces of its cells, pressures, in the order of their entries.
+
+    Raises
+    ------
+    InputError
+        There is no such sensor, or no derivative of what it reads.
+    """
+    known = dict(zip(simulator.sensors.names, simulator.scene.sensors, strict=True))
+    sensors = [known[as_choice(name, known, "sensor")] for name in names]
+    for sensor in sensors:
+        _refuse(simulator.context, sensor)
+    ends = np.cumsum([0, *(x.shape[1] for x in found.q.values())]).tolist()
+    columns = {name: slice(*ends[i : i + 2]) for i, name in enumerate(found.q)}
+    none = np.zeros((simulator.context.N, 0))
+    step = _Step(simulator, *(np.hstack([none, *parts.values()]) for parts in (found.q, found.v)), columns)
+    matrices = {sensor.name: getattr(step, f"_{sensor.kind}")(sensor) for sensor in sensors}
+    return {name: {by: x[:, own] for by, own in columns.items()} for name, x in matrices.items()}
+
+
+def _refuse(context, sensor):
+    """InputError of a sensor whose readings have no derivative here."""
+    begin = f"no derivative of readings of '{sensor.name}'"
+    if sensor.kind in RAYS:
+        raise InputError(f"{begin}: what a {sensor.kind} sees is not smooth; leave it out")
+    if sensor.kind != "encoder" and context.scene.integrator != "semi_implicit_euler":
+        raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders alone are known; "
+                         "set integrator: semi_implicit_euler")  # fmt: skip
+    if sensor.kind != "encoder" and has_impacts(context):
+        raise InputError(f"{begin} in a step with impacts: those of encoders alone are known; leave it out")
+
+
+class _Step:
+    """What derivatives of readings are made of: bodies at both ends of the step, and impulses."""
+
+    def __init__(self, simulator, dq, dv, columns):
+        self._sim, self._c, self._columns = simulator, simulator.context, columns
+        self._g, self._dq, self._dv = simulator.differentiator(), dq, dv
+        self._dt, self._width = self._c.last.dt, dq.shape[1]
+
+    # --- both ends of the step --------------------------------------------------------------
+
+    @cached_property
+    def _start(self):
+        """(derivative arrays, their handle, dq, dv) where the step began."""
+        return *self._g.start, self._unit("q"), self._unit("v")
+
+    @cached_property
+    def _end(self):
+        """The same behind it, at the accelerations that an IMU measures."""
+        c, (arrays, handle) = self._c, self._g.end
+        evaluate_inverse_derivatives(handle, c.q, c.v, self._sim.sensors.accelerations(), c.gravity)
+        return arrays, handle, self._dq, self._dv
+
+    def _unit(self, name):
+        """Derivative (N, columns) of the coordinates or velocities at the start."""
+        out = np.zeros((self._c.N, self._width))
+        if name in self._columns:
+            out[:, self._columns[name]] = np.eye(self._c.N)
+        return self._followed(out)
+
+    def _followed(self, x):
+        """x (..., columns) with joints that follow others by gears put where these have them."""
+        gears, start = self._c.couplings.gears, self._c.tree.v_start
+        for a, b, ratio in zip(start[gears.body_a], start[gears.body_b], gears.ratio, strict=True):
+            for own in (self._columns[name] for name in ("q", "v") if name in self._columns):
+                x[..., own.start + b] += ratio * x[..., own.start + a]
+                x[..., own.start + a] = 0.0
+        return x
+
+    def _frame(self, end, frame):
+        """Axes (3, 3) and origin (3,) of a frame on a body, how they turn and shift (3, columns); its body's rates."""
+        d, handle, dq, _ = end
+        if frame.body == WORLD:
+            still = np.zeros((3, self._width))
+            return frame.R, frame.p, still, still, None
+        rates = np.empty((6, 6, self._c.N))
+        body_rates(handle, frame.body, rates)
+        R, x = frame.placed(d.kin.R, d.kin.p)
+        moved = rates[MOVED] @ dq
+        return R, x, moved[:3], self._at(d, frame.body, x, moved), rates
+
+    def _at(self, d, body, x, twists):
+        """Velocities (3, columns) of what is at x, of twists (6, columns) about o."""
+        return twists[3:] + _times(twists[:3], x - d.kin.p[d.tree.root[body]])
+
+    def _mounted(self, link, pose):
+        """Frame of a sensor on its body."""
+        frame, pose = self._sim.world.frames[link], pose or Pose()
+        return Frame(frame.body, frame.R @ pose.rotation(), frame.p + frame.R @ pose.origin())
+
+    # --- impulses ---------------------------------------------------------------------------
+
+    @cached_property
+    def _contacts(self):
+        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies."""
+        return tuple(self._followed(x) for x in self._g.row_impulses(self._width))
+
+    def _sum(self, touch):
+        """Wrench about the world's origin (6,) of some contacts of a link, and its derivative [N m s, N s]."""
+        moment = (cross(touch.points, touch.impulses) + touch.moments).sum(axis=0)
+        by = np.einsum("i,ijc->jc", touch.signs, self._contacts[1][touch.contacts])
+        return np.concatenate((moment, touch.impulses.sum(axis=0))), by
+
+    def _partners(self, sensor):
+        return None if sensor.partner is None else self._sim.world.link_geometries[sensor.partner]
+
+    # --- sensors ----------------------------------------------------------------------------
+
+    def _encoder(self, sensor):
+        rows = self._sim.world.joint_v[self._sim.sensors.joints(sensor.name)]
+        return np.concatenate((self._dq[rows], self._dv[rows]))
+
+    def _contact(self, sensor):
+        world, frame = self._sim.world, self._mounted(sensor.link, sensor.pose)
+        partners = self._partners(sensor)
+        W, by = self._sum(touches(self._c, world.link_geometries[sensor.link], partners))
+        if partners is not None:
+            return _seen(*self._frame(self._start, frame)[:4], W, by) / self._dt
+        p, dp = np.zeros(3), np.zeros((3, self._width))
+        R, x, turn, shift, _ = self._frame(self._end, frame)
+        if frame.body != WORLD:  # about the body's origin as the step began, seen from where it ends
+            _, p, _, dp, _ = self._frame(self._start, _origin(frame.body))
+            _, end, _, moved, _ = self._frame(self._end, _origin(frame.body))
+            x, shift = x - end, shift - moved
+        return _seen(R, p + x, turn, dp + shift, W, by) / self._dt
+
+    def _tactile(self, sensor):
+        world, pad = self._sim.world, self._sim.sensors.pads[sensor.name]
+        frame = world.frames[sensor.link]
+        frame = Frame(frame.body, frame.R @ pad.on_link[0], frame.p + frame.R @ pad.on_link[1])
+        R, x, turn, shift, _ = self._frame(self._start, frame)
+        touch = pad.pressed(touches(self._c, (pad.geom,), self._partners(sensor)), R)
+        W, by = self._sum(touch)
+        forces = np.zeros((*pad.cells, 3, self._width))
+        for cell, sign, i, p in zip(pad.places(touch, R, x), touch.signs, touch.contacts, touch.impulses, strict=True):
+            forces[tuple(cell)] += R.T @ (sign * self._contacts[1][i, 3:] - _times(turn, p))
+        reading = pad.reading(_seen(R, x, turn, shift, W, by) / self._dt, forces / self._dt)
+        return np.concatenate([part.reshape(-1, self._width) for part in reading])
+
+    def _force_torque(self, sensor):
+        """Of a joint, or of a loop closure: what its second link does to its first."""
+        monitor, closures = self._sim.joint_wrenches, self._c.couplings.closures
+        read = self._sim.sensors.read(sensor.name)
+        R, x, turn, shift, _ = self._frame(self._start, self._mounted(monitor.child_link(sensor.joint), sensor.pose))
+        loop = monitor.closure(sensor.joint)
+        if loop is None:
+            by = self._beyond(monitor, monitor.cut(sensor.joint))
+        else:
+            on_a = closures.body_a[loop] != WORLD
+            by = (self._contacts[2][loop, 0] if on_a else -self._contacts[2][loop, 1]) / self._dt
+        force = R @ read[3:]
+        W = np.concatenate((R @ read[:3] + cross(x, force), force))
+        return _seen(R, x, turn, shift, W, by)
+
+    def _beyond(self, monitor, cut):
+        """Derivative of the wrench on what lies beyond a joint, about the world's origin."""
+        d, handle, dq, dv = self._start
+        rate = (self._dv - dv) / self._dt
+        N, by, columns = self._c.N, np.zeros((6, self._width)), np.empty((6, 3 * self._c.N))
+        for k in cut.children:
+            subtree_wrench(handle, k, columns)
+            by += columns[:, :N] @ dq + columns[:, N : 2 * N] @ dv + columns[:, 2 * N :] @ rate
+        if cut.body != WORLD:
+            by += self._rigid(cut, rate)
+        if "mass" in self._columns:
+            first = self._columns["mass"].start
+            for k in monitor.beyond(cut):
+                by[:, first + k] += _about_world(np.array(mass_wrench(handle, k)), d.kin.p[d.tree.root[k]])
+        geoms = tuple(g for g, link in enumerate(self._sim.world.geometry_links) if link in cut.links)
+        by -= self._sum(touches(self._c, geoms, None))[1] / self._dt
+        for c, side in monitor.closures_on(cut):
+            by -= self._contacts[2][c, side] / self._dt
+        for link, body, value in self._c.wrenches.applied:
+            if link in cut.links:  # at the origin of its body, which moves
+                by[:3] -= _times(self._frame(self._start, _origin(body))[3], value[3:])
+        return by
+
+    def _rigid(self, cut, rate):
+        """Derivative of the force on the links fixed to the child link, about the world's origin.
+
+        With X its displacement, V' = dV - X x V and A' = dA - X x A: df = X x* f + I A' + V' x* I V + V x* I V'.
+        """
+        d, handle, dq, dv = self._start
+        k, rates = cut.body, np.empty((6, 6, self._c.N))
+        body_rates(handle, k, rates)
+        o, V, A = d.kin.p[d.tree.root[k]], d.V[k], d.A[k]
+        X, twist = rates[MOVED] @ dq, rates[TWIST_Q] @ dq + rates[TWIST_V] @ dv
+        turned = rates[RATE_Q] @ dq + rates[RATE_V] @ dv + rates[RATE_A] @ rate
+        I = _inertia(self._sim.joint_wrenches.rigid(cut), d.kin.R[k], d.kin.p[k] - o)
+        V_own, A_own = twist + _motion(V) @ X, turned + _motion(A) @ X  # minus X x V
+        f = I @ A - _motion(V).T @ (I @ V)
+        by = _force(f) @ X + I @ A_own + _force(I @ V) @ V_own - _motion(V).T @ (I @ V_own)
+        mass = self._c.tree.mass[k]
+        if "mass" in self._columns and mass > 0.0:
+            by[:, self._columns["mass"].start + k] += f / mass
+        return np.concatenate((by[:3] + _skew(o) @ by[3:], by[3:]))
+
+    def _imu(self, sensor):
+        frame = self._mounted(sensor.link, sensor.pose)
+        R, x, turn, shift, rates = self._frame(self._end, frame)
+        if rates is None:
+            return np.zeros((9, self._width))
+        d, _, dq, dv = self._end
+        V, A, o = d.V[frame.body], d.A[frame.body], d.kin.p[d.tree.root[frame.body]]
+        twist = rates[TWIST_Q] @ dq + rates[TWIST_V] @ dv
+        rate = rates[RATE_Q] @ dq + rates[RATE_V] @ dv + rates[RATE_A] @ self._accelerations
+        w, v = V[:3], V[3:] + cross(V[:3], x - o)
+        dw, dv = twist[:3], self._at(d, frame.body, x, twist) + _skew(w) @ shift
+        felt = A[3:] + cross(A[:3], x - o) + cross(w, v)
+        by = self._at(d, frame.body, x, rate) + _skew(A[:3]) @ shift + _times(dw, v) + _skew(w) @ dv
+        return np.concatenate((R.T @ turn, R.T @ (dw - _times(turn, w)), R.T @ (by - _times(turn, felt))))
+
+    @cached_property
+    def _accelerations(self):
+        """Derivative of the accelerations behind the step under the forces of the step, (N, columns)."""
+        c, (_, handle, dq, dv), dt = self._c, self._end, self._dt
+        n, (dr, wrenches, loops, gears) = len(c.tree.parent), self._contacts
+        force, by = forces_on_bodies(c), np.zeros((n, 6, self._width))
+        pairs = c.world.geoms.body[c.world.geoms.pairs[c.contacts.pair[: len(wrenches)]]]
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            there = pairs[:, side] != WORLD
+            np.add.at(by, pairs[there, side], sign / dt * wrenches[there])
+        for side, bodies in enumerate((c.couplings.closures.body_a, c.couplings.closures.body_b)):
+            np.add.at(by, bodies[bodies != WORLD], loops[bodies != WORLD, side] / dt)
+        for side, bodies in enumerate((c.couplings.gears.body_a, c.couplings.gears.body_b)):
+            np.add.at(by, bodies, gears[:, side] / dt)
+            parents = c.tree.parent[bodies]
+            np.add.at(by, parents[parents != WORLD], -gears[parents != WORLD, side] / dt)
+        push = force[:, 3:] - c.work.external[:, 3:]
+        for k in np.flatnonzero(push.any(axis=1) | by.any(axis=(1, 2))).tolist():  # about the origins of bodies
+            _, p, _, moved, _ = self._frame(self._start, _origin(k))
+            by[k, :3] -= _skew(p) @ by[k, 3:] + _times(moved, push[k])
+        rates, efforts = np.empty((c.N, self._width)), np.empty((c.N, self._width))
+        joint_effort_rates(self._g.handle, c.handle, dt, dr, np.ascontiguousarray(dv), rates)
+        carried_efforts(handle, dq, force, by, np.empty((n, 6, self._width)), efforts)
+        rates += efforts - c.joints.stiffness[:, None] * dq
+        if "mass" in self._columns:
+            self._less_mass(rates)
+        acceleration_rates(handle, dq, dv, rates)
+        return rates
+
+    def _less_mass(self, rates):
+        """Take away the efforts by masses of bodies."""
+        d, handle, _, _ = self._end
+        first, moved = self._columns["mass"].start, np.empty((6, 6, self._c.N))
+        for k in range(len(self._c.tree.parent)):
+            body_rates(handle, k, moved)
+            rates[:, first + k] -= np.array(mass_wrench(handle, k)) @ moved[MOVED]
+
+
+def _origin(body):
+    """The frame of a body itself."""
+    return Frame(body, np.eye(3), np.zeros(3))
+
+
+def _seen(R, x, turn, shift, W, by):
+    """Derivative of a wrench about the world's origin as one about x in the axes R."""
+    force = by[3:] - _times(turn, W[3:])
+    moment = by[:3] - _times(shift, W[3:]) - _skew(x) @ by[3:] - _times(turn, W[:3] - cross(x, W[3:]))
+    return np.concatenate((R.T @ moment, R.T @ force))
+
+
+def _skew(a):
+    """The matrix of ``a x``, of one vector: four times as quick as ``gradients.motion.skew``."""
+    x, y, z = a.tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def _times(columns, a):
+    """Products of columns (3, columns) with a vector: c x a."""
+    return -_skew(a) @ columns
+
+
+def _about_world(f, o):
+    return np.concatenate((f[:3] + cross(o, f[3:]), f[3:]))
+
+
+def _motion(a):
+    """The matrix of ``a x`` on twists."""
+    w, out = _skew(a[:3]), np.zeros((6, 6))
+    out[:3, :3] = out[3:, 3:] = w
+    out[3:, :3] = _skew(a[3:])
+    return out
+
+
+def _force(f):
+    """The matrix of twists x to ``x x* f``."""
+    out = np.zeros((6, 6))
+    out[:3, :3] = -_skew(f[:3])
+    out[:3, 3:] = out[3:, :3] = -_skew(f[3:])
+    return out
+
+
+def _inertia(rigid, R, x):
+    """Inertia (6, 6) about o of mass, centre of mass and inertia about the body's origin, which is at x."""
+    m, c, about = rigid
+    c = R @ c
+    about = R @ about @ R.T - m * ((c @ c) * np.eye(3) - np.outer(c, c))
+    c, out = c + x, m * np.eye(6)
+    out[:3, :3] = about + m * ((c @ c) * np.eye(3) - np.outer(c, c))
+    out[:3, 3:], out[3:, :3] = m * _skew(c), -m * _skew(c)
+    return out

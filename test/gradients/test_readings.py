@@ -1,0 +1,232 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of sensors' readings beside central differences, and closed forms.
+
+Covers core/gradients/readings.py, simulation/sensors/derivatives.py.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.errors import InputError
+from mb_contact.model.scene.sensors import Pad
+from oracles.step_differences import Differences, push_out_fully
+from scenes.gradient_scenes import SCENES
+
+M = mb.model
+G, DT = 9.81, 1e-3
+POSE = M.Pose((0.03, 0.02, -0.03), (0.3, 0.2, 0.1))
+PARTS = (
+    '<link name="{0}"><inertial><origin xyz="0.02 0.01 {1}"/><mass value="{2}"/><inertia ixx="0.03" iyy="0.02" '
+    'izz="0.01" ixy="0.001" ixz="0" iyz="-0.0005"/></inertial>{3}</link>',
+    '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="{4}" rpy="{5}"/><axis '
+    'xyz="0.6 0.8 0"/><limit lower="-3" upper="3" effort="100" velocity="100"/></joint>',
+)
+
+
+def sensor(kind, of, **more):
+    """A sensor at a pose of its own."""
+    on = {"joint": of} if kind == "force_torque" else {"joints": (of,)} if kind == "encoder" else {"link": of}
+    pose = {} if kind in ("tactile", "encoder") else {"pose": POSE}
+    return M.Sensor(f"{kind}_{of}", kind, **on, **pose, **more)
+
+
+def watched(name, seed, sensors, material=None):
+    """Differences of a scene of ``gradient_scenes`` with sensors, in one of its states; its bodies of a material."""
+    sim, draw = SCENES[name]()
+    push_out_fully(sim)
+    state = draw(np.random.default_rng(seed))
+    scene = replace(sim.scene, sensors=sensors)
+    if material is not None:
+        bodies = tuple(replace(body, material="m") for body in scene.primitives)
+        scene = replace(scene, primitives=bodies, materials={"m": material})
+    sim = mb.Simulator(scene)
+    push_out_fully(sim)
+    differences = Differences(sim, *state)
+    differences.step()
+    assert not sim.step_derivatives((), near=1e-3).kinks
+    return differences
+
+
+def arm(with_ball=False, gears=()):
+    """Differences of an arm with a tool behind a fixed joint, which hangs free or slides; its wrist is pushed."""
+    ball = '<collision><origin xyz="0.05 0 0.08"/><geometry><sphere radius="0.02"/></geometry></collision>'
+    link, joint = PARTS
+    parts = [
+        link.format("foot", 0.0, 1.0, ""), link.format("upper", 0.2, 2.0, ""), link.format("wrist", 0.1, 1.0, ""),
+        link.format("tool", 0.05, 0.7, ball), link.format("finger", 0.03, 0.2, ""),
+        joint.format("shoulder", "revolute", "foot", "upper", "0 0 0.5", "0.3 0 0.1"),
+        joint.format("elbow", "revolute", "upper", "wrist", "0.05 0 0.4", "0 0.9 0"),
+        joint.format("flange", "fixed", "wrist", "tool", "0 0.1 0.2", "0.2 -0.4 0.7"),
+        joint.format("knuckle", "prismatic", "tool", "finger", "0 0.02 0.1", "0 0 0.5"),
+    ]  # fmt: skip
+    q, v = np.array([0.7, 0.5, 0.2]), np.array([0.5, -1.0, 2.0])
+    robot = M.SceneModel(f'<robot name="arm">{"".join(parts)}</robot>', joint_properties={
+        "shoulder": M.JointProperties(damping=0.3, stiffness=4.0), "elbow": M.JointProperties(friction=0.2)})
+    sensors = (*(sensor("force_torque", x) for x in ("shoulder", "elbow", "flange", "knuckle")),
+               *(sensor("imu", x) for x in ("upper", "tool")), sensor("contact", "tool"))  # fmt: skip
+    ground = None
+    if with_ball:
+        R, p = mb.frame_pose(mb.load_urdf(robot.urdf), q, "tool")
+        ground = M.Ground((p + R @ [0.05, 0.0, 0.08])[2] - 0.02 + 1e-4)
+    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors, gears=gears, loops="multipliers"))
+    push_out_fully(sim)
+    sim.set_external_wrench("wrist", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    differences = Differences(sim, q, v, np.array([3.0, -1.0, 0.4]))
+    differences.step()
+    assert (sim.context.contacts.count[0] > 0) == with_ball
+    return differences
+
+
+@pytest.mark.parametrize("with_ball", [False, True])
+def test_an_arm_that_hangs_free_and_one_that_slides_on_the_ground(with_ball):
+    differences = arm(with_ball)
+    for name in differences.sim.sensors.names:
+        for by in ("q", "v", "effort"):
+            assert differences.worst_reading(name, by) < 1e-6, (name, by)
+
+
+@pytest.mark.parametrize("gear", [("shoulder", "elbow", 1.4), ("knuckle", "elbow", 0.4)])  # elbow, and a slide
+def test_a_tool_on_the_ground_behind_joints_with_a_gear(gear):
+    differences = arm(True, (M.scene.Gear(*gear),))
+    for name in differences.sim.sensors.names:
+        for by in ("q", "v", "effort"):
+            assert differences.worst_reading(name, by) < 1e-6, (name, by)
+
+
+@pytest.mark.parametrize("name", ["mass", "damping", "friction"])
+def test_parameters(name):
+    """Beside differences of the values that a simulator has."""
+    differences = arm(True)
+    sim = differences.sim
+    values = sim.values(name)
+    assert len(values) == {"mass": 3, "damping": 3, "friction": 1}[name]
+
+    def move(d):
+        sim.set(name, np.array(list(values.values())) + d + 1e-4, of=list(values))
+        differences.step()
+
+    for sensor_name in sim.sensors.names:
+        move(np.zeros(len(values)))
+        exact = sim.step_derivatives([name], readings=[sensor_name]).readings[sensor_name][name]
+        found = differences.of_reading(sensor_name, len(values), move)
+        assert np.abs(found - exact).max() < 1e-6 * max(1.0, np.abs(exact).max()), sensor_name
+
+
+def test_friction_of_joints():
+    """An elbow that slips feels its friction: dT = -df, and the tool is accelerated the less."""
+    differences, ends = arm(), []
+    sim = differences.sim
+    by = sim.step_derivatives(["joint_friction"], readings=sim.sensors.names).readings
+    for way in (-1e-5, 1e-5):
+        model = sim.scene.models[0]
+        properties = {**model.joint_properties, "elbow": M.JointProperties(friction=0.2 + way)}
+        other = mb.Simulator(replace(sim.scene, models=(replace(model, joint_properties=properties),)))
+        other.set_external_wrench("wrist", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+        other.set_state(differences.q, differences.v)
+        other.step(differences.effort)
+        ends.append([differences.reading(name, sim.sensors.read(name), other) for name in sim.sensors.names])
+    for name, low, high in zip(sim.sensors.names, *ends, strict=True):
+        np.testing.assert_allclose(by[name]["joint_friction"][:, 1], (high - low) / 2e-5, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "sensors"),
+    [
+        ("ball with rolling friction", 9, [("imu", "body"), ("contact", "body"), ("contact", "ground")]),
+        ("two boxes", 15, [("imu", "a"), ("contact", "b"), ("contact", "a", "b"), ("tactile", "a", "b")]),
+        ("limits", 4, [("imu", "link_1"), ("force_torque", "hinge_0"), ("encoder", "hinge_1")]),
+        ("servos", 3, [("imu", "link_1"), ("force_torque", "hinge_1")]),
+        ("gears", 2, [("encoder", "hinge_0"), ("force_torque", "hinge_0"), ("force_torque", "hinge_1")]),
+        ("two bodies on a hinge", 3, [("imu", "a"), ("force_torque", "a_b")]),
+        ("two bodies on a rod", 3, [("imu", "b"), ("force_torque", "a_b")]),
+        ("two bodies welded", 3, [("imu", "a"), ("force_torque", "a_b")]),
+        ("two bodies in a point", 3, [("imu", "b"), ("force_torque", "a_b")]),
+        ("crank and rocker", 3, [("imu", "coupler"), ("force_torque", "coupler_joint"),
+                                 ("force_torque", "rocker_joint"), ("force_torque", "coupler_rocker")]),
+    ],
+)
+def test_states_of_scenes(name, seed, sensors):
+    made = []
+    for i, (kind, of, *partner) in enumerate(sensors):
+        more = {"pad": Pad("+z", cells=(2, 3))} if kind == "tactile" else {}
+        made.append(replace(sensor(kind, of, **more), name=f"s{i}", partner=partner[0] if partner else None))
+    sensors = tuple(made)
+    differences = watched(name, seed, sensors)
+    for entry in sensors:
+        read = differences.reading(entry.name, differences.sim.sensors.read(entry.name))
+        assert np.abs(read).max() > 0.0
+        for by in ("q", "v", "effort") if len(differences.effort) else ("q", "v"):
+            assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (entry, by)
+
+
+def test_a_ball_that_rolls_and_spins_on_a_box_that_turns():
+    """The moments of rolling and torsion turn with the normal."""
+    sensors = sensor("imu", "b"), sensor("contact", "b"), sensor("contact", "a")
+    differences = watched("box on a ball", 3, sensors, M.Material(friction=0.8, rolling=0.03, torsional=0.02))
+    for entry in sensors:
+        for by in ("q", "v"):
+            assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (entry.name, by)
+    assert abs(differences.sim.context.memory.moment[0]).min() > 0.0
+
+
+def test_a_body_that_hangs_on_what_is_fixed():
+    """The wrench of a closure whose first link does not move."""
+    post = M.Primitive("post", "box", (0.1, 0.1, 0.1), M.Pose((0.0, 0.0, 1.0)))
+    body = M.Primitive("body", "box", (0.2, 0.16, 0.12), M.Pose((0.0, 0.0, 0.5), (0.1, 0.3, 0.2)), "free", 1.0)
+    closure = M.Closure("point", "post", "body", pose_a=M.Pose((0.1, 0.05, -0.2)))
+    scene = mb.Scene(primitives=(post, body), loop_closures=(closure,), loops="multipliers",
+                     sensors=(sensor("force_torque", "post_body"),))  # fmt: skip
+    sim = mb.Simulator(scene)
+    differences = Differences(sim, sim.q, np.array([0.5, -1.0, 0.3, 0.2, 0.1, -0.4]))
+    for by in ("q", "v"):
+        assert differences.worst_reading("force_torque_post_body", by, size=1e-6) < 1e-6, by
+
+
+def test_a_legged_robot_on_its_feet():
+    sensors = (sensor("imu", "trunk"), sensor("force_torque", "lf_hip_joint"), sensor("force_torque", "rh_shank_joint"),
+               sensor("contact", "lf_shank"))  # fmt: skip
+    differences = watched("quadruped", 4, sensors)
+    for entry in sensors:
+        for by in ("q", "v", "effort"):
+            assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (entry.name, by)
+    sim = differences.sim
+    by = sim.step_derivatives(readings=["imu_trunk"])
+    axes = M.rotations.quat_to_matrix(sim.sensors.read("imu_trunk").orientation)
+    moved = mb.jacobian(sim.world, sim.q, "trunk") @ by.q["v"]  # as docs/gradients.md says of poses
+    np.testing.assert_allclose(axes @ by.readings["imu_trunk"]["v"][:3], moved[:3], atol=1e-12)
+
+
+def test_what_a_block_that_slides_feels():
+    """Its IMU has -mu g along its way, so -g by mu; the table carries g per mass, and mu g of it across."""
+    scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    sensors = (M.Sensor("imu", "imu", link="box"), M.Sensor("touch", "contact", link="box", partner="table"))
+    sim = mb.Simulator(replace(scene, sensors=sensors))
+    sim.set_object("box", velocity=[0, 0, 0, 1.0, 0, 0])
+    sim.step()
+    by = sim.step_derivatives(("friction", "mass"), readings=("imu", "touch")).readings
+    body = sim.world.body_names.index("box")
+    np.testing.assert_allclose(by["imu"]["friction"][:, 0], [0, 0, 0, 0, 0, 0, -G, 0, 0], atol=1e-8)
+    np.testing.assert_allclose(by["touch"]["mass"][3:, body], [-0.5 * G, 0.0, G], atol=1e-8)
+    assert by["touch"]["friction"].shape == (6, len(sim.world.geoms.pairs))
+
+
+def test_what_has_no_derivative_is_refused():
+    sensors = (M.Sensor("eye", "camera", link="a", pose=M.Pose()), M.Sensor("imu", "imu", link="a"))
+    sim = mb.Simulator(replace(SCENES["two bodies on a hinge"]()[0].scene, sensors=sensors))
+    sim.step()
+    for name, told in (("eye", "what a camera sees"), ("ear", "sensor 'ear'")):
+        with pytest.raises(InputError, match=told):
+            sim.step_derivatives(readings=[name])
+    with pytest.raises(InputError, match="readings must be a sequence"):
+        sim.step_derivatives(readings="imu")
+    sim, draw = SCENES["bouncing ball"]()
+    sim = mb.Simulator(replace(sim.scene, sensors=(sensor("imu", "body"),)))
+    differences = Differences(sim, *draw(np.random.default_rng(3)))
+    differences.step()
+    with pytest.raises(InputError, match="in a step with impacts"):
+        sim.step_derivatives(readings=["imu_body"])
