@@ -117,6 +117,23 @@ def test_a_restored_state_goes_on_with_its_wrenches():
     assert (sim.v == want).all()
 
 
+def test_a_restored_state_without_wrenches_ends_those_that_act():
+    sim = floating()
+    quiet = sim.save()
+    sim.set_external_wrench("body", [0, 0, 0, 5.0, 0, 0])
+    pushed = sim.save()
+    sim.step()
+    for back in (lambda: sim.restore(quiet), sim.reset):
+        back()
+        sim.step()
+        assert not sim.v.any()
+        back()
+        assert not sim.context.wrenches.act  # so that steps take their quick way
+        sim.restore(pushed)
+        sim.step()
+        assert sim.v[3] == pytest.approx(5.0 * DT / MASS, rel=1e-14)
+
+
 @pytest.mark.parametrize("model", ["coulomb_polyhedral", "coulomb_cone"])
 def test_the_books_count_the_work_of_wrenches(model):
     """A block pushed over rough ground with a changing grip: energy minus work stays put."""
