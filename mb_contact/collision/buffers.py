@@ -10,7 +10,7 @@ import numpy as np
 from mb_contact.core.collision.closed_forms import ASKED
 from mb_contact.core.collision.manifold_clip import MAX_POINTS
 from mb_contact.core.collision.shapes import RIM_CORNERS
-from mb_contact.core.collision.workspace import make_manifold_work
+from mb_contact.core.collision.workspace import Swept, make_manifold_work
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.errors import InputError
 from mb_contact.types import SHAPE_HEIGHT_FIELD, Contacts, Geoms
@@ -25,8 +25,7 @@ class CollisionBuffers(NamedTuple):
     geom_p: Annotated[Reals, "g", 3]  #: geometry origin, world [m]
     lower: Annotated[Reals, "g", 3]  #: bounding boxes [m]
     upper: Annotated[Reals, "g", 3]
-    order: Annotated[Integers, "g"]  #: the geometries along an axis, as the broad phase last found them
-    axis: Annotated[Integers, 1]
+    swept: object  #: Swept
     resting: Annotated[Integers, "g"]  #: 1 for those of the world and of trees that sleep
     travel: Annotated[Reals, "g", 7]  #: of each geometry in a step: way of its centre, and by its turn [m]; turn [rad]
     candidates: Annotated[Integers, "m"]  #: rows of Geoms.pairs
@@ -59,9 +58,10 @@ def make_buffers(geoms: Geoms, narrow: Any = None, candidates: int | None = None
     g = geoms.kind.shape[0]
     m = geoms.pairs.shape[0] if candidates is None else candidates
     work = make_manifold_work(_room(geoms), len(geoms.faces) if geoms.mesh.sided.any() else 0)
-    order, resting = np.arange(g, dtype=np.int64), (np.asarray(geoms.body) < 0).astype(np.int64)
+    swept = allocate(Swept, g=g, m=m, order=np.arange(g, dtype=np.int64), lower=np.ones((g, 3)))  # nothing is there
+    resting = (np.asarray(geoms.body) < 0).astype(np.int64)
     engine = np.array(getattr(narrow, "address", (0, 0)), dtype=np.int64)
-    return allocate(CollisionBuffers, g=g, m=m, order=order, resting=resting, engine=engine, work=work)
+    return allocate(CollisionBuffers, g=g, m=m, swept=swept, resting=resting, engine=engine, work=work)
 
 
 def ask_engine(narrow, buffers: CollisionBuffers) -> None:

@@ -118,7 +118,7 @@ class World:
         geometry_poses(g, R_w, p_w, b.geom_R, b.geom_p)
         aabbs(g, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
         count = candidate_pairs(
-            g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.resting, b.candidates, b.reach
+            g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.swept, b.resting, b.candidates, b.reach
         )
         return b.candidates[:count].copy()
 

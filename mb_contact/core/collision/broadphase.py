@@ -13,16 +13,21 @@ from mb_contact.core.tree.spatial import ZERO, between, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 OTHER_AXIS = 1.5  #: times as far must the shapes be apart along another axis to be swept along it: it is sorted anew
+AHEAD = 8.0  #: steps for which boxes are made wide enough at the shapes' velocities
+PAYS = 2  #: calls that rows have to serve for wider boxes to be worth their price; otherwise not again for
+PATIENCE = 16  #: so many sweeps
+AXIS, ROWS, SERVED, WAIT = range(4)  #: of Swept.state
 
 
 @kernel
-def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, resting, candidates, reach):
+def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, swept, resting, candidates, reach):
     """Rows of ``geoms.pairs`` that may be within the margin or come that near in the step, in ascending order.
 
     A pair passes if its inflated boxes overlap, which 2 ns tell, and neither the line of centres nor a face
     normal of either shape separates it by more than its reach: these few tests cost less than
     1 us, the narrow phase and the manifold of a pair 1 to 6 us.  Planes are tested exactly.  Large worlds
-    (those with ``geoms.first_row``) are swept along the axis on which their shapes are most spread out.
+    (those with ``geoms.first_row``) are swept along the axis on which their shapes are most spread out, and only where
+    a box leaves a wider one that the last sweep was made with: in between the pairs that it found are tested.
 
     Parameters
     ----------
@@ -33,8 +38,8 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, re
         Inflated boxes of ``aabbs`` [m].
     travel : (g, 7)
         Of ``shape_travel``.
-    order, axis : int64 (g,), (1,), in, out
-        The geometries in any order, and any axis; the next call is quicker for them.
+    swept : Swept, in, out
+        From the last call, or as it was made.
     resting : int64 (g,)
         1 for geometries of the world and of trees that sleep: no pair of two such ones passes.
     candidates : int64 (m,), out
@@ -49,17 +54,19 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, re
     """
     count = 0
     pairs, margin = geoms.pairs, geoms.margin[0]
-    if geoms.first_row.shape[0] > 0:
-        choose_axis(geom_p, axis)
-        count = swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis[0], resting, candidates)
-    else:
-        for row in range(pairs.shape[0]):
-            a, b = pairs[row, 0], pairs[row, 1]
-            if resting[a] + resting[b] == 2 or not boxes_overlap(lower, upper, a, b):
-                continue
-            if is_near(geoms, geom_R, geom_p, travel, a, b):
-                candidates[count] = row
-                count += 1
+    large = geoms.first_row.shape[0] > 0
+    if large and not _stay_within(lower, upper, swept):
+        _widen(lower, upper, travel, margin, swept)
+        _choose_axis(geom_p, swept.state)
+        _sweep(geoms, swept)
+    for k in range(swept.state[ROWS] if large else pairs.shape[0]):
+        row = swept.rows[k] if large else k
+        a, b = pairs[row, 0], pairs[row, 1]
+        if resting[a] + resting[b] == 2 or not boxes_overlap(lower, upper, a, b):
+            continue
+        if is_near(geoms, geom_R, geom_p, travel, a, b):
+            candidates[count] = row
+            count += 1
     for i in range(count):
         row = candidates[i]
         reach[i] = margin + relative_way(travel, pairs[row, 0], pairs[row, 1])
@@ -67,13 +74,42 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, re
 
 
 @kernel
-def choose_axis(geom_p, axis):
+def _stay_within(lower, upper, swept):
+    """Whether all boxes are within those that the last sweep was made with."""
+    for g in range(lower.shape[0]):
+        for i in range(3):
+            if not (lower[g, i] >= swept.lower[g, i] and upper[g, i] <= swept.upper[g, i]):
+                return False
+    swept.state[SERVED] += 1
+    return True
+
+
+@kernel
+def _widen(lower, upper, travel, margin, swept):
+    """Boxes to sweep with: wider ones where those before have served some calls, as worlds by turns do not let them."""
+    state = swept.state
+    if state[WAIT] > 0:
+        state[WAIT] -= 1
+    elif state[SERVED] < PAYS:
+        state[WAIT] = PATIENCE
+    state[SERVED] = 0
+    steps = AHEAD if state[WAIT] == 0 else 0.0
+    for g in range(lower.shape[0]):
+        around = min(steps, 1.0) * margin + steps * travel[g, 3]
+        for i in range(3):
+            ahead = steps * travel[g, i]
+            swept.lower[g, i] = lower[g, i] - around + min(ahead, 0.0)
+            swept.upper[g, i] = upper[g, i] + around + max(ahead, 0.0)
+
+
+@kernel
+def _choose_axis(geom_p, state):
     """The axis along which the shapes' centres are farthest apart; another than before only if it is much better."""
-    best = _extent(geom_p, axis[0])
+    best = _extent(geom_p, state[AXIS])
     for i in range(3):
         wide = _extent(geom_p, i)
         if wide > OTHER_AXIS * best:
-            best, axis[0] = wide, i
+            best, state[AXIS] = wide, i
 
 
 @kernel
@@ -86,12 +122,13 @@ def _extent(geom_p, i):
 
 
 @kernel
-def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, resting, candidates):
-    """The same rows by sort and sweep along an axis: only geometries whose boxes overlap there are compared.
+def _sweep(geoms, swept):
+    """Rows of the pairs whose wider boxes overlap: sorted along an axis, only those that overlap there are compared.
 
-    ``order`` (g,) is sorted anew by insertion, which takes a few moves where little has changed since the last
+    ``order`` is sorted anew by insertion, which takes a few moves where little has changed since the last
     call; it does not change the result.
     """
+    order, lower, upper, axis, count = swept.order, swept.lower, swept.upper, swept.state[AXIS], 0
     g = order.shape[0]
     for i in range(1, g):
         moving = order[i]
@@ -100,7 +137,6 @@ def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, restin
             order[j + 1] = order[j]
             j -= 1
         order[j + 1] = moving
-    count = 0
     for i in range(g):
         a = order[i]
         end = upper[a, axis]
@@ -108,14 +144,14 @@ def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, restin
             b = order[j]
             if lower[b, axis] > end:
                 break
-            if resting[a] + resting[b] == 2 or not boxes_overlap(lower, upper, a, b):
+            if not boxes_overlap(lower, upper, a, b):
                 continue
             row = find_row(geoms.pairs, geoms.first_row, min(a, b), max(a, b))
-            if row >= 0 and is_near(geoms, geom_R, geom_p, travel, a, b):
-                candidates[count] = row
+            if row >= 0:
+                swept.rows[count] = row
                 count += 1
-    sort_rows(candidates, count)
-    return count
+    sort_rows(swept.rows, count)
+    swept.state[ROWS] = count
 
 
 @kernel

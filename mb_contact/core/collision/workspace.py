@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scratch of the manifold kernels; holds nothing from one step to the next."""
+"""Scratch of the collision kernels; nothing in it from one step to the next changes a result."""
 
 from typing import Annotated, NamedTuple
 
@@ -60,6 +60,17 @@ def make_manifold_work(room: int, triangles: int = 0) -> ManifoldWorkHandle:
     field = allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)
     mesh = allocate(MeshWork, c=FIELD_POINTS if triangles > 0 else 0, t=triangles)
     return _handle_of(allocate(ManifoldWork, c=room, field=field, mesh=mesh))
+
+
+class Swept(NamedTuple):
+    """What the broad phase keeps from step to step; whatever stands there, its result is the same."""
+
+    order: Annotated[Integers, "g"]  #: the geometries along an axis, as they were last found
+    #: that axis; how many rows there are, how many calls they have served, calls until wider boxes are tried again
+    state: Annotated[Integers, 4]
+    lower: Annotated[Reals, "g", 3]  #: boxes within which those of the geometries stay for a while [m]
+    upper: Annotated[Reals, "g", 3]
+    rows: Annotated[Integers, "m"]  #: rows of Geoms.pairs whose boxes overlap there, ascending
 
 
 class Motion(NamedTuple):

@@ -153,9 +153,8 @@ def begin_step(h):
     shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[DT], b.travel)
     aabbs(h.geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
     b.found[NEAR] = candidate_pairs(
-        h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.resting, b.candidates,
-        b.reach,
-    )  # fmt: skip
+        h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.swept, b.resting, b.candidates, b.reach
+    )
     if h.pads.applied.shape[0] > 0:
         pull(h)
     if h.tendons.length.shape[0] > 0 and (h.tendons.flows[0] == 0 or h.flow.rule[0] == EULER):

@@ -50,7 +50,7 @@ class Detection:
         geometry_poses(geoms, R, p, b.geom_R, b.geom_p)
         aabbs(geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
         return candidate_pairs(
-            geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.resting, b.candidates, b.reach
+            geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.swept, b.resting, b.candidates, b.reach
         )
 
     def query(self, count: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.core.collision.broadphase import AXIS, SERVED
 from mb_contact.core.handle import make_geoms_handle
 from scenes.collision_cases import (
     MARGIN,
@@ -76,13 +77,36 @@ def test_a_large_world_is_swept_to_the_same_rows():
     for longest in (0, 0, 2, 1):
         moved = shapes(longest)
         rows = swept.near(moved)
-        assert swept.buffers.axis[0] == longest
+        assert swept.buffers.swept.state[AXIS] == longest
         assert len(rows) > 20
         np.testing.assert_array_equal(rows, plain.near(moved))
         np.testing.assert_array_equal(swept.buffers.reach[: len(rows)], plain.buffers.reach[: len(rows)])
 
 
 @pytest.mark.nojit
+def test_sweeps_serve_while_boxes_stay_within_wider_ones_and_change_no_row():
+    """Shapes that drift, jump and drift on, with velocities that say so or not: the rows are those of all pairs."""
+    rng = np.random.default_rng(7)
+    kinds = [*SIZES, "plane"]
+    swept, plain = (World([Shape(k, SIZES.get(k, ()), np.zeros(3), np.eye(3)) for k in kinds * 20]) for _ in range(2))
+    plain.handle = make_geoms_handle(plain.geoms._replace(first_row=np.zeros(0, dtype=np.int64)))
+    places, turns = rng.uniform(-1.0, 1.0, (len(swept.shapes), 3)), [random_rotation(rng) for _ in swept.shapes]
+    ways, state, served = rng.normal(0.0, 1e-3, places.shape), swept.buffers.swept.state, 0
+    for step in range(200):
+        if step % 70 == 40:
+            places = rng.uniform(-1.0, 1.0, places.shape)
+        places = places + ways
+        for world in (swept, plain):
+            world.buffers.travel[:, :3] = ways if step < 100 else 0.0
+            world.buffers.resting[::3] = step // 30 % 2
+        shapes = [Shape(k, SIZES.get(k, ()), p, R) for k, p, R in zip(kinds * 20, places, turns, strict=True)]
+        rows = swept.near(shapes)
+        served += state[SERVED] > 0
+        assert len(rows) > 20
+        np.testing.assert_array_equal(rows, plain.near(shapes))
+    assert 40 < served < 190
+
+
 def test_rows_come_in_order_and_planes_only_meet_shapes():
     plane = Shape("plane", (), np.zeros(3))
     ball = Shape("sphere", (0.1,), np.array([0.0, 0.0, 0.1]))
