@@ -142,3 +142,30 @@ def test_a_hull_lies_on_a_face_beyond_which_the_middle_of_its_bounding_box_is(tm
     assert (Rotation.from_quat(q).apply(corner[1:]) + p)[:, 2] == pytest.approx(np.zeros(3), abs=1e-9)
     assert min(step.certificate.end_gap for step in steps) > -1e-9
     assert steps[-1].certificate.contacts == (3 if below == "slab" else 2)
+
+
+@pytest.mark.parametrize("below", ["mesh", "height_field"])
+def test_a_sharp_edge_that_falls_across_a_ridge_rests_on_it(tmp_path, below):
+    """Where edge and ridge cross, a blade is thinner than it is deep on its way; a convex ridge is the truth."""
+    corners = [(x, y, -0.1 if x == 0.0 else -0.4) for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.3)]
+    trimesh.convex.convex_hull(corners + [(x, y, -1.0) for x, y, _ in corners]).export(tmp_path / "ridge.obj")
+    blade = [(0.08, y, 0.0) for y in (-0.03, 0.03)] + [(0.0, y, z) for y in (-0.03, 0.03) for z in (0.0, 0.03)]
+    trimesh.convex.convex_hull(blade).export(tmp_path / "blade.obj")
+    for roll, pitch, yaw in ((0.0, 0.6, 0.7), (0.2, 0.5, 0.4), (-0.1, 0.9, 1.2), (0.05, 0.3, 0.8)):
+        turn = Rotation.from_euler("xyz", (roll, pitch, yaw))
+        points = turn.apply(blade)
+        middle = 0.5 * (points[0] + points[1])
+        along = np.linspace(points[0], points[1], 1001)
+        lowest = (along[:, 2] + np.abs(along[:, 0] - middle[0])).min()
+        body = Primitive("blade", "mesh", mesh=str(tmp_path / "blade.obj"), base="free", mass=0.5,
+                         pose=Pose((-middle[0], -middle[1], -0.095 - lowest), (roll, pitch, yaw)))  # fmt: skip
+        ends = []
+        for kind in ("convex_hull", below):
+            floor = Primitive("floor", "mesh", mesh=str(tmp_path / "ridge.obj"), collision_meshes=kind)
+            if kind == "height_field":
+                rows = ((-0.4, -0.1, -0.4),) * 2
+                floor = Primitive("floor", kind, (0.6, 0.6), heights=mb.model.scene.Heights(grid=rows))
+            sim = mb.Simulator(mb.Scene(primitives=(floor, body)))
+            assert min(sim.step().certificate.end_gap for _ in range(80)) > -1.01e-6, (kind, roll, pitch, yaw)
+            ends.append(np.concatenate(sim.link_pose("blade")))
+        assert ends[1] == pytest.approx(ends[0], abs=2e-4), (roll, pitch, yaw)
