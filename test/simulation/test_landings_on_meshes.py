@@ -169,3 +169,29 @@ def test_a_sharp_edge_that_falls_across_a_ridge_rests_on_it(tmp_path, below):
             assert min(sim.step().certificate.end_gap for _ in range(80)) > -1.01e-6, (kind, roll, pitch, yaw)
             ends.append(np.concatenate(sim.link_pose("blade")))
         assert ends[1] == pytest.approx(ends[0], abs=2e-4), (roll, pitch, yaw)
+
+
+@pytest.mark.parametrize("below", ["mesh", "height_field"])
+@pytest.mark.parametrize("yaw", [0.0, 0.3, -0.5])
+def test_an_edge_beside_a_face_that_is_nearly_level_lands_on_a_ridge(tmp_path, below, yaw):
+    """Its keel lies across the ridge, and a face of its bow, which leans by 1.5 degrees, beside; a convex ridge is the
+    truth."""
+    corners = [(x, y, -0.1 if x == 0.0 else -0.4) for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.3)]
+    trimesh.convex.convex_hull(corners + [(x, y, -1.0) for x, y, _ in corners]).export(tmp_path / "ridge.obj")
+    bow = [(0.1, y, 0.1 * np.tan(np.radians(1.5))) for y in (-0.02, 0.02)]
+    boat = [(-0.1, 0.0, 0.0), (0.0, 0.0, 0.0), *bow, *((x, y, 0.05) for x in (-0.1, 0.1) for y in (-0.06, 0.06))]
+    trimesh.convex.convex_hull(boat).export(tmp_path / "boat.obj")
+    place = Rotation.from_euler("z", yaw).apply((0.05, 0.0, -0.099))
+    body = Primitive("boat", "mesh", mesh=str(tmp_path / "boat.obj"), collision_meshes="convex_hull", base="free",
+                     mass=0.5, pose=Pose(tuple(place), (0.0, 0.0, yaw)))  # fmt: skip
+    ends = []
+    for kind in ("convex_hull", below):
+        floor = Primitive("floor", "mesh", mesh=str(tmp_path / "ridge.obj"), collision_meshes=kind)
+        if kind == "height_field":
+            rows = ((-0.4, -0.1, -0.4),) * 2
+            floor = Primitive("floor", kind, (0.6, 0.6), heights=mb.model.scene.Heights(grid=rows))
+        sim = mb.Simulator(mb.Scene(primitives=(floor, body)))
+        for _ in range(40):
+            sim.step()
+        ends.append(sim.link_pose("boat")[0])
+    assert ends[1] == pytest.approx(ends[0], abs=1e-6)

@@ -300,7 +300,7 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
     Returns
     -------
     count, rests
-        Number of points; whether there was such a face.
+        Number of points; whether part of the ridge is under such a face.
     """
     face = facing(geoms, geom_R, x, opposite(n))
     if face == NO_FLAT:
@@ -332,7 +332,7 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
-    return count, True
+    return count, left > 0
 
 
 @kernel
