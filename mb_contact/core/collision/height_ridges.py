@@ -12,7 +12,7 @@ import math
 
 from mb_contact.core.collision.height_grid import add_field_point, grid_point
 from mb_contact.core.collision.manifold_clip import clip_segment, out_of_frame, set_region, to_frame
-from mb_contact.core.collision.manifold_lines import PARALLEL, SHORT, clamp
+from mb_contact.core.collision.manifold_lines import IN_FACE, PARALLEL, SHORT, clamp
 from mb_contact.core.collision.mesh_tree import play_at
 from mb_contact.core.collision.point_distance import is_within
 from mb_contact.core.collision.shapes import (
@@ -300,7 +300,7 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
     Returns
     -------
     count, rests
-        Number of points; whether part of the ridge is under such a face.
+        Number of points; whether part of the ridge is under such a face, or beside one in whose plane it is.
     """
     face = facing(geoms, geom_R, x, opposite(n))
     if face == NO_FLAT:
@@ -332,7 +332,7 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
-    return count, left > 0
+    return count, left > 0 or cosine >= IN_FACE
 
 
 @kernel
