@@ -12,9 +12,9 @@ import math
 
 from mb_contact.core.collision.height_grid import add_field_point, grid_point
 from mb_contact.core.collision.manifold_clip import clip_segment, out_of_frame, set_region, to_frame
-from mb_contact.core.collision.manifold_lines import PARALLEL, SHORT, clamp
+from mb_contact.core.collision.manifold_lines import IN_FACE, PARALLEL, SHORT, clamp
 from mb_contact.core.collision.mesh_tree import play_at
-from mb_contact.core.collision.point_distance import point_gap
+from mb_contact.core.collision.point_distance import is_within
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
     body_axis,
@@ -300,7 +300,7 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
     Returns
     -------
     count, rests
-        Number of points; whether there was such a face.
+        Number of points; whether part of the ridge is under such a face, or beside one in whose plane it is.
     """
     face = facing(geoms, geom_R, x, opposite(n))
     if face == NO_FLAT:
@@ -332,15 +332,16 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
             continue
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
-    return count, True
+    return count, left > 0 or cosine >= IN_FACE
 
 
 @kernel
 def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name, far, tol, work, count):
     """Where the lowest point, edge or line of X along n is over the ridge: one point, two if they run side by side.
 
-    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, the ridge's point is on the
-    surface of X, and beside it however far below the lowest line.
+    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, the ridge is on the surface
+    of X, and beside it however far below the lowest line.  A sharp edge of X that cuts the ridge is thinner where they
+    cross than it is deep: the ridge is in X beside that.
     """
     a, u = ridge
     code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
@@ -369,8 +370,9 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
         if beside < -play and not (hollow and gap < -tol and first == last):
             continue
         if gap < -tol and first == last and (beside < -play or beside > tol or not hollow):
-            inside = -point_gap(geoms, geom_R, geom_p, x, vector_sum(a, min(max(s, 0.0), length), u))[0]
-            if inside <= min(tol, ON_SURFACE * -gap):
+            at = min(max(s, 0.0), length)
+            line = (a, u, length) if beside >= 0.0 else (vector_sum(a, at, u), u, 0.0)
+            if not is_within(geoms, geom_R, geom_p, x, line, min(at, line[2]), min(tol, ON_SURFACE * -gap)):
                 continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
             continue

@@ -13,6 +13,7 @@ from mb_contact.core.tree.spatial import ZERO, between, length_of, vector, vecto
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 NEWTON = 60  #: most iterations on an ellipsoid
+GOLDEN = 0.6180339887498949  #: part of an interval that golden section leaves
 
 
 @kernel
@@ -49,6 +50,44 @@ def point_gap(geoms, geom_R, geom_p, g, p):
         gap = length - rounding(geoms, g)
         n = (x / length, y / length, z / length) if length > 1e-15 else ZERO
     return gap, out_of_body(geom_R, g, n)
+
+
+@kernel
+def is_within(geoms, geom_R, geom_p, g, line, from_, depth):
+    """Whether a point of a segment is deeper than ``depth`` in shape g: golden section, as that depth is concave.
+
+    Parameters
+    ----------
+    line : (3,), (3,), float
+        One end [m], direction and length [m].
+    from_ : float
+        Where on it is looked first [m].
+    """
+    a, u, length = line
+    if _depth(geoms, geom_R, geom_p, g, vector_sum(a, from_, u)) > depth:
+        return True
+    low, high = 0.0, length
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left = _depth(geoms, geom_R, geom_p, g, vector_sum(a, left, u))
+    at_right = _depth(geoms, geom_R, geom_p, g, vector_sum(a, right, u))
+    while max(at_left, at_right) <= depth and high - low > depth:
+        if at_left > at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = _depth(geoms, geom_R, geom_p, g, vector_sum(a, left, u))
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = _depth(geoms, geom_R, geom_p, g, vector_sum(a, right, u))
+    return max(at_left, at_right) > depth
+
+
+@kernel
+def _depth(geoms, geom_R, geom_p, g, p):
+    """How deep a point is in a shape [m]; negative outside, where it is that below the planes of a hull."""
+    if geoms.kind[g] == SHAPE_CONVEX:
+        return -_facing(geoms, g, into_body(geom_R, g, vector_sum(p, -1.0, vector(geom_p, g))))[0]
+    return -point_gap(geoms, geom_R, geom_p, g, p)[0]
 
 
 @kernel
@@ -117,16 +156,23 @@ def _ellipsoid(h, p):
 
 
 @kernel
-def _hull(geoms, g, p):
-    """The face of a hull that faces a point most, and where the point is outside of its outline, the outline."""
-    vertices, corners, start = geoms.vertices, geoms.corners, geoms.first_vertex[g]
-    best, chosen = -np.inf, geoms.first_face[g]
+def _facing(geoms, g, p):
+    """Height of a point over the plane of the face of a hull that faces it most, and that face."""
+    best, chosen, start = -np.inf, geoms.first_face[g], geoms.first_vertex[g]
     for row in range(geoms.first_face[g], geoms.first_face[g + 1]):
-        v = start + corners[geoms.first_corner[row]]
-        height = vector_dot(vector(geoms.faces, row), vector_sum(p, -1.0, vector(vertices, v)))
+        v = start + geoms.corners[geoms.first_corner[row]]
+        height = vector_dot(vector(geoms.faces, row), vector_sum(p, -1.0, vector(geoms.vertices, v)))
         if height > best:
             best = height
             chosen = row
+    return best, chosen
+
+
+@kernel
+def _hull(geoms, g, p):
+    """The face of a hull that faces a point most, and where the point is outside of its outline, the outline."""
+    vertices, corners, start = geoms.vertices, geoms.corners, geoms.first_vertex[g]
+    best, chosen = _facing(geoms, g, p)
     n = vector(geoms.faces, chosen)
     if best <= 0.0:
         return best, n
