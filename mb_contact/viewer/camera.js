@@ -40,6 +40,7 @@
   };
   // Shadows take most of the time of a browser without a graphics card: one that draws slowly turns them off.
   // One that is slow without them has fewer pixels: as few as viser's own watch would have, which stops half way.
+  // Where there is no graphics card surfaces lose their gloss then (merged.js).
   const SLOW = 25, SECONDS = 4, COARSE = 0.75;  // frames a second, how long they are counted; pixels for one
   let counted = 0, since = 0, turned = false, coarse = false;
   const watch = () => {
@@ -55,7 +56,7 @@
       turned = true;
     } else if (slow && !coarse && viewer && viewer.scene && viewer.scene.__r3f) {
       viewer.scene.__r3f.root.getState().setDpr(COARSE * window.devicePixelRatio);
-      coarse = true;
+      coarse = window.mbContactCamera.matt = true;
     }
     [counted, since] = [0, now];
   };

@@ -4,7 +4,7 @@
 // Draws what nodes have many of (instances) as one mesh in a browser without a graphics card. Such a browser draws
 // instances one by one, each as a call with textures to read, which takes it longer than to write their vertices anew;
 // and in one mesh they are sorted, nearest first, so that what is hidden is not shaded. The picture is the same.
-// Pointers still meet the instances, which only are drawn no more.
+// Pointers still meet the instances, which only are drawn no more. Where that is slow yet, surfaces have no gloss.
 (() => {
   if (window.mbContactMerged) return;
   const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
@@ -12,10 +12,34 @@
   const FAR = 0.15;  // how much coarser shapes may be that are so small that one sees no more of them, of their radii
   const LEAST = 60, MOST = 400;  // triangles of what is made coarser
   const EVERY = 30;  // frames between two looks for nodes that have come
+  // Light of surfaces without gloss, put behind the functions that it takes the place of.
+  const ARGUMENTS = `const in vec3 p, const in vec3 normal, const in vec3 v, const in vec3 c,
+    const in PhysicalMaterial m, inout ReflectedLight r`;
+  const PLACE = "#include <lights_physical_pars_fragment>";
+  const MATT = `${PLACE}
+    void directMatt(const in IncidentLight d, ${ARGUMENTS}) {
+      r.directDiffuse += saturate(dot(normal, d.direction)) * d.color * BRDF_Lambert(m.diffuseColor);
+    }
+    void indirectMatt(const in vec3 light, ${ARGUMENTS}) { r.indirectDiffuse += light * BRDF_Lambert(m.diffuseColor); }
+    #undef RE_Direct
+    #undef RE_IndirectDiffuse
+    #undef RE_IndirectSpecular
+    #define RE_Direct directMatt
+    #define RE_IndirectDiffuse indirectMatt
+  `;
   const groups = new Map();  // those that look alike but for shapes and colours of instances
   const known = new Set();  // nodes in groups
   let scene = null, wait = 0;
   window.mbContactMerged = groups;  // for a console
+
+  const matten = (material) => {
+    if (material.type !== "MeshStandardMaterial" || material.metalness > 0 || material.userData.matt) return;
+    material.userData.matt = true;
+    material.onBeforeCompile = (shader) => {
+      shader.fragmentShader = shader.fragmentShader.replace(PLACE, MATT);
+    };
+    material.needsUpdate = true;
+  };
 
   // Vertices, normals and triangles of a geometry, those alone that it draws.
   const drawn = ({ attributes, index, drawRange }) => {
@@ -35,10 +59,11 @@
   // the planes about both. Along an edge where normals jump, places only go along it.
   const fewer = ({ position, normal, triangles: given }, far) => {
     const at = (v) => [position[3 * v], position[3 * v + 1], position[3 * v + 2]];
-    const less = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]], dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    const less = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
     const area = ([a, b, c]) => cross(less(at(b), at(a)), less(at(c), at(a)));
-    const size = Math.hypot(...at(0).map((_, i) => Math.max(...position.filter((_, k) => k % 3 === i)))) || 1, names = new Map();
+    const size = Math.max(...position.map(Math.abs)) || 1, names = new Map();
     const place = Array.from({ length: position.length / 3 }, (_, v) => {
       const name = at(v).map((x) => Math.round((1e5 * x) / size)).join();
       if (!names.has(name)) names.set(name, v);
@@ -52,7 +77,7 @@
       const plane = length > 0 && [...way.map((x) => x / length), dot(way, at(t[0])) / length];
       if (plane) for (const v of t) planes.get(place[v]).push(plane);
     }
-    const off = (p, point) => Math.max(...planes.get(p).map((plane) => Math.abs(dot(plane, point) - plane[3])));
+    const off = (p, point) => Math.max(...planes.get(p).map((plane) => Math.abs(dot(plane, point) - plane[3])), 0);
     const stuck = new Set();
     for (;;) {
       const about = new Map();
@@ -64,7 +89,7 @@
       for (const [from, ring] of about) {
         for (const to of new Set(ring.flat().map((v) => place[v]))) {
           if (to === from || stuck.has(`${from},${to}`)) continue;
-          const cost = Math.max(off(from, at(to)), 0);
+          const cost = off(from, at(to));
           if (cost < (best ? best.cost : far)) best = { cost, from, to, ring };
         }
       }
@@ -77,7 +102,9 @@
       const kept = ring.filter((t) => !t.some((v) => place[v] === to));
       const fits = kept.every((t) => {
         const other = t.map((v) => (place[v] === from ? put.get(v) : v));
-        return !other.includes(undefined) && dot(area(other), area(t)) > 0.3 * Math.hypot(...area(other)) * Math.hypot(...area(t));
+        if (other.includes(undefined)) return false;
+        const [now, old] = [area(other), area(t)];
+        return dot(now, old) > 0.3 * Math.hypot(...now) * Math.hypot(...old);
       });
       if (!fits) {
         stuck.add(`${from},${to}`);
@@ -88,17 +115,18 @@
       for (const t of kept) t.forEach((v, i) => place[v] === from && (t[i] = put.get(v)));
     }
     const index = { array: Uint32Array.from(triangles.flat()), count: 3 * triangles.length };
-    const attributes = { position: { array: Float32Array.from(position) }, normal: { array: Float32Array.from(normal) } };
-    return drawn({ attributes, index, drawRange: { count: Infinity } });
+    const [places, ways] = [position, normal].map((numbers) => ({ array: Float32Array.from(numbers) }));
+    return drawn({ attributes: { position: places, normal: ways }, index, drawRange: { count: Infinity } });
   };
 
   const join = (node) => {
     const { material, castShadow, receiveShadow, geometry } = node, tinted = !!node.colorsTexture;
     const { roughness, metalness, side, flatShading, type } = material, colour = material.color.getHex();
-    const key = JSON.stringify([type, roughness, metalness, side, flatShading, colour, castShadow, receiveShadow, tinted]);
+    const looks = [type, roughness, metalness, side, flatShading, colour, castShadow, receiveShadow, tinted];
+    const key = JSON.stringify(looks);
     if (!groups.has(key)) {
       const Mesh = Object.getPrototypeOf(node.constructor), Attribute = geometry.attributes.position.constructor;
-      const mesh = new Mesh(new geometry.constructor(), Object.assign(material.clone(), { vertexColors: tinted }));
+      const mesh = new Mesh(new geometry.constructor(), Object.assign(material.clone(), { vertexColors: tinted, visible: true }));
       Object.assign(mesh, { castShadow, receiveShadow, frustumCulled: false, raycast: () => {} });
       scene.add(mesh);
       groups.set(key, { mesh, Attribute, tinted, members: new Map(), levels: "" });
@@ -162,7 +190,8 @@
         let level = member.shapes.length - 1;
         while (level > 0 && far < member.shapes[level].distance) level--;
         counts[level]++;
-        rows.push({ matrix, far, shape: member.shapes[level], tint: now.subarray(16 + 16 * n + 4 * k, 19 + 16 * n + 4 * k) });
+        const tint = 16 + 16 * n + 4 * k;
+        rows.push({ matrix, far, shape: member.shapes[level], tint: now.subarray(tint, tint + 3) });
       }
       levels += `${counts};`;
     }
@@ -179,7 +208,8 @@
     for (const { matrix: m, shape, tint } of rows) {
       const first = at / 3;
       for (const other of shape.triangles) index[corner++] = first + other;
-      const u = 1 / (m[0] * m[0] + m[1] * m[1] + m[2] * m[2] || 1), v = 1 / (m[4] * m[4] + m[5] * m[5] + m[6] * m[6] || 1);
+      const u = 1 / (m[0] * m[0] + m[1] * m[1] + m[2] * m[2] || 1);  // normals are divided by the squares of scales
+      const v = 1 / (m[4] * m[4] + m[5] * m[5] + m[6] * m[6] || 1);
       const w = 1 / (m[8] * m[8] + m[9] * m[9] + m[10] * m[10] || 1);
       for (let j = 0; j < 3 * shape.size; j += 3, at += 3) {
         const x = shape.position[j], y = shape.position[j + 1], z = shape.position[j + 2];
@@ -199,16 +229,19 @@
   const before = (camera, pixels) => {
     if (wait-- <= 0) {
       wait = EVERY;
+      const found = [];
       scene.traverse((node) => {
         const { material } = node;
-        if (!node.isInstancedMesh2 || node._parentLOD || known.has(node) || !node.instancesCount) return;
-        if (material.isMeshStandardMaterial && !material.transparent && !material.wireframe && !material.map) queue.push(node);
+        if (node.isInstancedMesh2) {
+          const { isMeshStandardMaterial: plain, transparent, wireframe, map } = material;
+          const fits = plain && !transparent && !wireframe && !map && !node._parentLOD && node.instancesCount;
+          if (fits && !known.has(node)) found.push(node);
+        } else if (node.isMesh && window.mbContactCamera.matt) matten(material);
       });
-      queue.splice(0).forEach(join);
+      found.forEach(join);
     }
     for (const group of groups.values()) update(group, camera, pixels);
   };
-  const queue = [];
 
   const begin = () => {
     const root = window.mbContactCamera?.viewer?.scene?.__r3f?.root;
