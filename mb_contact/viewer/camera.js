@@ -60,13 +60,13 @@
     }
     [counted, since] = [0, now];
   };
-  let current = null, wait = 0;
+  let current = null, due = 0;
   const tick = () => {
     requestAnimationFrame(tick);
     watch();
-    if (!current && wait-- <= 0) {
+    if (!current && performance.now() > due) {
       current = find();
-      wait = 30;
+      due = performance.now() + 300;  // not frames: a slow browser draws a few a second
     }
     if (!current || !current.cameraControl) return;
     Object.assign(window.mbContactCamera, { controls: current.cameraControl, viewer: current });  // for a console
