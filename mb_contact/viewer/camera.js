@@ -9,6 +9,11 @@
   if (known) return;
   const MARGIN = 0.02;  // between camera and floor, of their distance at least
   const LEVEL = (88 * Math.PI) / 180;  // polar angle of a camera that looks a little down
+  // A file that begins anew turns viser's own lights on until it has read that they are off: the picture would flash.
+  const keepLights = (environment) => {
+    const { set } = environment || {};
+    if (set) environment.set = (state) => state.environmentMap === null || set(state);
+  };
   // The page's controls are held by a React context: the fibre that provides it.
   const find = () => {
     const root = document.getElementById("root") || document.body;
@@ -19,7 +24,10 @@
       const fibre = stack.pop();
       const value = fibre.memoizedProps && fibre.memoizedProps.value;
       const current = value && value.mutable && value.mutable.current;
-      if (current && "cameraControl" in current) return current;
+      if (current && "cameraControl" in current) {
+        keepLights(value.useEnvironment);
+        return current;
+      }
       if (fibre.sibling) stack.push(fibre.sibling);
       if (fibre.child) stack.push(fibre.child);
     }

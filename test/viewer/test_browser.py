@@ -44,6 +44,17 @@ FRAME = "new Promise(requestAnimationFrame)"
 PIXELS = "((canvas) => canvas.width / canvas.clientWidth)(document.querySelector('canvas[data-engine^=three]'))"
 MARK = "[...document.querySelectorAll('canvas')].some((c) => getComputedStyle(c).cursor === 'pointer')"
 RATIO = "((canvas) => canvas.width / canvas.height)(document.querySelector('canvas[data-engine^=three]'))"
+#: counts the lights of each frame that is drawn from now on
+LIGHTS = """(() => {
+    const { scene } = window.mbContactCamera.viewer.scene.__r3f.root.getState(), former = scene.onAfterRender;
+    window.lights = [];
+    scene.onAfterRender = (...all) => {
+        let lights = 0;
+        scene.traverseVisible((node) => { lights += node.isLight ? 1 : 0; });
+        window.lights.push(lights);
+        former.apply(scene, all);
+    };
+})()"""
 #: shares of the pixels that change when what is one mesh is drawn as instances, and when it is not drawn
 MERGED = """(() => {
     const { gl, scene, camera } = window.mbContactCamera.viewer.scene.__r3f.root.getState(), context = gl.getContext();
@@ -422,6 +433,9 @@ def test_an_html_file_is_opened_without_a_server(browser, tmp_path):
     page.wait(HEIGHT + " !== null")
     assert swing(page, -400.0) > 0.0
     picture(page, "view_html")
+    page.evaluate(LIGHTS)
+    page.wait("window.lights.length > 20", 60.0)  # several rounds
+    assert set(page.evaluate("window.lights")) == {4}  # the sky's, and a lamp of three cascades
     assert not page.evaluate("performance.getEntriesByType('resource').some((e) => e.name.startsWith('http'))")
 
 
