@@ -39,7 +39,7 @@ SCENES = {
     "lift, shadows": ("dual_arm_lift.yaml", ["--efforts", "hold"], True, 0.0),
     "bin_of_200, paused": ("bin_of_200.yaml", ["--paused"], False, 15.0),
     "bin_of_200, paused, shadows": ("bin_of_200.yaml", ["--paused"], True, 0.0),
-    "bin_of_200": ("bin_of_200.yaml", [], False, 0.0),
+    "bin_of_200": ("bin_of_200.yaml", [], False, 15.0),
 }
 COUNT = """
 window.counted = {frames: 0, calls: 0, drawn: 0};

@@ -9,6 +9,11 @@
   if (known) return;
   const MARGIN = 0.02;  // between camera and floor, of their distance at least
   const LEVEL = (88 * Math.PI) / 180;  // polar angle of a camera that looks a little down
+  // A file that begins anew turns viser's own lights on until it has read that they are off: the picture would flash.
+  const keepLights = (environment) => {
+    const { set } = environment || {};
+    if (set) environment.set = (state) => state.environmentMap === null || set(state);
+  };
   // The page's controls are held by a React context: the fibre that provides it.
   const find = () => {
     const root = document.getElementById("root") || document.body;
@@ -19,7 +24,10 @@
       const fibre = stack.pop();
       const value = fibre.memoizedProps && fibre.memoizedProps.value;
       const current = value && value.mutable && value.mutable.current;
-      if (current && "cameraControl" in current) return current;
+      if (current && "cameraControl" in current) {
+        keepLights(value.useEnvironment);
+        return current;
+      }
       if (fibre.sibling) stack.push(fibre.sibling);
       if (fibre.child) stack.push(fibre.child);
     }
@@ -40,6 +48,7 @@
   };
   // Shadows take most of the time of a browser without a graphics card: one that draws slowly turns them off.
   // One that is slow without them has fewer pixels: as few as viser's own watch would have, which stops half way.
+  // Where there is no graphics card surfaces lose their gloss then (merged.js).
   const SLOW = 25, SECONDS = 4, COARSE = 0.75;  // frames a second, how long they are counted; pixels for one
   let counted = 0, since = 0, turned = false, coarse = false;
   const watch = () => {
@@ -55,17 +64,17 @@
       turned = true;
     } else if (slow && !coarse && viewer && viewer.scene && viewer.scene.__r3f) {
       viewer.scene.__r3f.root.getState().setDpr(COARSE * window.devicePixelRatio);
-      coarse = true;
+      coarse = window.mbContactCamera.matt = true;
     }
     [counted, since] = [0, now];
   };
-  let current = null, wait = 0;
+  let current = null, due = 0;
   const tick = () => {
     requestAnimationFrame(tick);
     watch();
-    if (!current && wait-- <= 0) {
+    if (!current && performance.now() > due) {
       current = find();
-      wait = 30;
+      due = performance.now() + 300;  // not frames: a slow browser draws a few a second
     }
     if (!current || !current.cameraControl) return;
     Object.assign(window.mbContactCamera, { controls: current.cameraControl, viewer: current });  // for a console

@@ -78,10 +78,10 @@ def dress(server: Any, grounds: Any, dark: bool, shadows: bool = True) -> None:
 def camera_script(floor: float | None, below: bool, near: float = 0.01) -> str:
     """The script that keeps the camera above the floor [m], and but for ``below`` above what it looks at.
 
-    It may come as ``near`` to that [m].
+    It may come as ``near`` to that [m].  Browsers without a graphics card draw what there is many of as one mesh.
     """
-    text = Path(__file__).with_name("camera.js").read_text(encoding="utf-8")
-    return text.replace("OPTIONS)", json.dumps({"floor": floor, "below": below, "near": near}) + ")")
+    camera, merged = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("camera.js", "merged.js"))
+    return (camera + merged).replace("OPTIONS)", json.dumps({"floor": floor, "below": below, "near": near}) + ")")
 
 
 def plain(text: str) -> str:

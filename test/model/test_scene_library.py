@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.builtin.wheel import FILES
+from mb_contact.model.builtin.wheel import ALUMINIUM, FILES, RUBBER
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.shapes.looks import read_painted
 from paths import ROOT
 from scenes.mesh_bodies import gear, mug
 from scenes.shipped_scenes import CONFIG, SCENES
@@ -50,6 +51,13 @@ def test_a_scene_names_its_schema_and_says_what_it_shows(name):
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_the_pieces_of_the_wheel_are_those_of_their_program(file):
     assert (ROOT / "urdf" / file).read_text() == FILES[file](), "python -m mb_contact.model.builtin.wheel urdf"
+
+
+@pytest.mark.parametrize("file, colour", [("wheel_tyre.obj", RUBBER), ("wheel_rim.obj", ALUMINIUM)])
+def test_meshes_of_the_wheel_have_their_colours_for_viewers_that_do_without_the_urdfs(file, colour):
+    (part,), missing = read_painted(ROOT / "urdf" / file)
+    assert not missing
+    np.testing.assert_allclose(part.colour[:3], colour, atol=0.5 / 255.0)
 
 
 def vertices_of(name):

@@ -25,7 +25,8 @@ import mb_contact as mb
 from mb_contact.cli import main
 from mb_contact.viewer.command import _another, _follow, _play, _simulate, _write
 from mb_contact.viewer.options import ViewOptions
-from mb_contact.viewer.page import Page
+from mb_contact.viewer.page import Page, simulated_scene
+from mb_contact.viewer.player import Player
 from paths import ROOT
 from ros.support import Session
 from viewer.browser import MISSING, Browser, find_browser
@@ -43,6 +44,36 @@ FRAME = "new Promise(requestAnimationFrame)"
 PIXELS = "((canvas) => canvas.width / canvas.clientWidth)(document.querySelector('canvas[data-engine^=three]'))"
 MARK = "[...document.querySelectorAll('canvas')].some((c) => getComputedStyle(c).cursor === 'pointer')"
 RATIO = "((canvas) => canvas.width / canvas.height)(document.querySelector('canvas[data-engine^=three]'))"
+#: counts the lights of each frame that is drawn from now on
+LIGHTS = """(() => {
+    const { scene } = window.mbContactCamera.viewer.scene.__r3f.root.getState(), former = scene.onAfterRender;
+    window.lights = [];
+    scene.onAfterRender = (...all) => {
+        let lights = 0;
+        scene.traverseVisible((node) => { lights += node.isLight ? 1 : 0; });
+        window.lights.push(lights);
+        former.apply(scene, all);
+    };
+})()"""
+#: shares of the pixels that change when what is one mesh is drawn as instances, and when it is not drawn
+MERGED = """(() => {
+    const { gl, scene, camera } = window.mbContactCamera.viewer.scene.__r3f.root.getState(), context = gl.getContext();
+    const groups = [...window.mbContactMerged.values()], nodes = groups.flatMap((group) => [...group.members.keys()]);
+    const materials = nodes.flatMap((node) => node.LODinfo?.objects.map((o) => o.material) ?? [node.material]);
+    const draw = (merged, instances) => {
+        for (const { mesh } of groups) mesh.visible = merged;
+        for (const material of materials) material.visible = instances;
+        gl.render(scene, camera);
+        const all = new Uint8Array(4 * context.drawingBufferWidth * context.drawingBufferHeight);
+        context.readPixels(0, 0, context.drawingBufferWidth, context.drawingBufferHeight, context.RGBA,
+                           context.UNSIGNED_BYTE, all);
+        return all;
+    };
+    const other = (a, b) => a.filter((value, k) => Math.abs(value - b[k]) > 12).length / a.length;
+    const merged = draw(true, false), instances = draw(false, true), none = draw(false, false);
+    draw(true, false);
+    return [other(merged, instances), other(merged, none)];
+})()"""
 PLAYED = """new Promise((play, fail) => {
     const video = document.createElement("video");
     video.onloadeddata = () => play([video.videoWidth, video.videoHeight]);
@@ -280,6 +311,29 @@ def test_a_slow_browser_does_without_shadows_then_with_fewer_pixels(session, bro
     assert shadows.value  # once
 
 
+def test_many_alike_are_one_mesh_where_there_is_no_graphics_card(browser):
+    """The picture is that of the instances but for edges, and each of them can be clicked."""
+    Pose, Primitive = mb.model.Pose, mb.model.Primitive
+    cans = [Primitive(f"can_{k}", "cylinder", (0.03, 0.1), base="free", mass=0.1, pose=Pose((0.1 * k, 0.0, 0.05)))
+            for k in range(10)]  # fmt: skip
+    simulator = mb.Simulator(mb.Scene(primitives=tuple(cans), ground=mb.model.Ground(0.0)))
+    drawing, poses = simulated_scene(simulator)
+    with shown((Player(simulator, drawing), drawing, poses, "cans")) as session:
+        page, client = opened(browser, session)
+        page.wait("[...(window.mbContactMerged?.values() ?? [])].some((group) => group.mesh.visible)")
+        session.source.pause()
+        otherwise, drawn = page.evaluate(MERGED)
+        assert drawn > 0.01 and otherwise < 0.1 * drawn
+        shapes = page.evaluate("""[...window.mbContactMerged.values()].flatMap(({ members }) =>
+            [...members.values()].map(({ shapes }) => shapes.map(({ triangles }) => triangles.length / 3)))""")
+        assert [128, 28] in shapes  # 32 sides, and 8 where they are small
+        start = pixel(client, simulator.link_pose("can_6")[0])
+        page.mouse("mousePressed", *start)
+        page.mouse("mouseReleased", *start)
+        page.wait("document.querySelector('input[value=can_6]') !== null")
+        picture(page, "view_merged")
+
+
 def test_sliders_move_an_arm(session, browser):
     page, _ = opened(browser, session)
     page.click("Joints")
@@ -379,6 +433,9 @@ def test_an_html_file_is_opened_without_a_server(browser, tmp_path):
     page.wait(HEIGHT + " !== null")
     assert swing(page, -400.0) > 0.0
     picture(page, "view_html")
+    page.evaluate(LIGHTS)
+    page.wait("window.lights.length > 20", 60.0)  # several rounds
+    assert set(page.evaluate("window.lights")) == {4}  # the sky's, and a lamp of three cascades
     assert not page.evaluate("performance.getEntriesByType('resource').some((e) => e.name.startsWith('http'))")
 
 

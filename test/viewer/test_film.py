@@ -106,9 +106,10 @@ def test_arrows_of_a_film_are_as_long_as_the_last_seconds_forces_say():
     (["--speed", "0", "--film"], "--speed must leave 0.01 to 60 s for a picture, got 0"),
     (["--out", "bar.png"], "nothing in it has a shape"),
 ])  # fmt: skip
-def test_what_cannot_be_drawn_is_told_before_it_is_simulated(more, words, capsys):
-    scene = BOX if "shape" not in words else str(ROOT / "config" / "four_bar.yaml")
-    assert main(["render", scene, *more]) == 2
+def test_what_cannot_be_drawn_is_told_before_it_is_simulated(more, words, tmp_path, capsys):
+    bare = tmp_path / "bare.urdf"
+    bare.write_text('<robot name="bare"><link name="base"/></robot>')
+    assert main(["render", BOX if "shape" not in words else str(bare), *more]) == 2
     assert words in capsys.readouterr().err
 
 

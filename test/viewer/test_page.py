@@ -21,6 +21,8 @@ import mb_contact as mb
 from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.simulation.arrows import LONGEST, ArrowScale
+from mb_contact.surfaces.scene_file import is_surface_scene
+from mb_contact.viewer.drawing import scene_drawing
 from mb_contact.viewer.inspector import pick, ray_length, touching
 from mb_contact.viewer.library import start_server
 from mb_contact.viewer.page import Page, simulated_scene
@@ -272,6 +274,12 @@ def test_the_gallery_has_every_scene_with_a_picture_and_opens_the_chosen_one(ser
     page.draw_next()
     assert page.view.title == "falling_can" == page.bar.choice.value and not window._open
     page.stop()
+
+
+def test_every_scene_of_the_gallery_has_something_to_draw():
+    scenes = [mb.load_scene(path) for path in shipped_scenes().values() if not is_surface_scene(path)]
+    bare = [scene.path.stem for scene in scenes if not scene_drawing(scene, mb.build_world(scene)).visuals]
+    assert not bare
 
 
 def test_every_shipped_scene_says_what_it_is():

@@ -78,16 +78,28 @@ def tyre_obj():
     wide, deep = GROOVE
     groove = [(outer, 3.0 * wide), (outer - deep, 3.0 * wide), (outer - deep, wide), (outer, wide)]
     side = [(inner, half), *edge, *groove]
-    return _turned("A tyre", [*side, *((r, -z) for r, z in reversed(side))])
+    return _turned("A tyre", "rubber", [*side, *((r, -z) for r, z in reversed(side))])
 
 
 def rim_obj():
     """What is drawn of the rim."""
     (inner, outer), half = RIM, 0.5 * RIM_WIDTH
-    return _turned("A rim", [(inner, half), (outer, half), (outer, -half), (inner, -half)])
+    return _turned("A rim", "aluminium", [(inner, half), (outer, half), (outer, -half), (inner, -half)])
 
 
-def _turned(text, profile):
+def materials_mtl():
+    """Their colours, for rviz, which gives meshes the materials of their files, not those of the URDF."""
+    lines = _obj_head("Materials")
+    for name, colour in (("aluminium", ALUMINIUM), ("rubber", RUBBER)):
+        lines += [f"newmtl {name}", f"Kd {_words(colour)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _obj_head(text):
+    return [*(line.replace("<!--", "#").replace(" -->", "") for line in _HEAD), f"# {text}. {_BY}"]
+
+
+def _turned(text, material, profile):
     """OBJ file of a closed profile of radii and heights from TYRE_CENTRE on, clockwise, turned about the z axis."""
     count, points, faces = len(profile), [], []
     for k in range(SIDES):
@@ -97,8 +109,8 @@ def _turned(text, profile):
             j, after = (i + 1) % count, (k + 1) % SIDES
             a, b, c, d = (1 + side * count + at for side, at in ((k, i), (k, j), (after, j), (after, i)))
             faces.append(f"f {a} {b} {c} {d}")
-    head = [line.replace("<!--", "#").replace(" -->", "") for line in _HEAD]
-    return "\n".join([*head, f"# {text}. {_BY}", *points, *faces]) + "\n"
+    head = [*_obj_head(text), "mtllib wheel.mtl", f"usemtl {material}"]
+    return "\n".join([*head, *points, *faces]) + "\n"
 
 
 def hub_urdf():
@@ -203,8 +215,8 @@ def _word(x):
 
 
 FILES = {
-    "wheel_tyre.obj": tyre_obj, "wheel_rim.obj": rim_obj, "wheel.urdf": wheel_urdf, "wheel_hub.urdf": hub_urdf,
-    "lug_nuts.urdf": nuts_urdf,
+    "wheel_tyre.obj": tyre_obj, "wheel_rim.obj": rim_obj, "wheel.mtl": materials_mtl, "wheel.urdf": wheel_urdf,
+    "wheel_hub.urdf": hub_urdf, "lug_nuts.urdf": nuts_urdf,
 }  # fmt: skip
 
 if __name__ == "__main__":
