@@ -6,6 +6,8 @@
 Covers simulation/stepping/impact_needs.py.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import trimesh
@@ -144,11 +146,20 @@ def test_a_hull_lies_on_a_face_beyond_which_the_middle_of_its_bounding_box_is(tm
     assert steps[-1].certificate.contacts == (3 if below == "slab" else 2)
 
 
+def ridges(tmp_path, below):
+    """A straight ridge at z = -0.1 as a hull, which is the truth, and as a mesh or a height field."""
+    corners = [(x, y, -0.1 if x == 0.0 else -0.4) for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.3)]
+    trimesh.convex.convex_hull(corners + [(x, y, -1.0) for x, y, _ in corners]).export(tmp_path / "ridge.obj")
+    hull = Primitive("floor", "mesh", mesh=str(tmp_path / "ridge.obj"), collision_meshes="convex_hull")
+    if below == "mesh":
+        return hull, replace(hull, collision_meshes=below)
+    heights = mb.model.scene.Heights(grid=((-0.4, -0.1, -0.4),) * 2)
+    return hull, Primitive("floor", below, (0.6, 0.6), heights=heights)
+
+
 @pytest.mark.parametrize("below", ["mesh", "height_field"])
 def test_a_sharp_edge_that_falls_across_a_ridge_rests_on_it(tmp_path, below):
     """Where edge and ridge cross, a blade is thinner than it is deep on its way; a convex ridge is the truth."""
-    corners = [(x, y, -0.1 if x == 0.0 else -0.4) for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.3)]
-    trimesh.convex.convex_hull(corners + [(x, y, -1.0) for x, y, _ in corners]).export(tmp_path / "ridge.obj")
     blade = [(0.08, y, 0.0) for y in (-0.03, 0.03)] + [(0.0, y, z) for y in (-0.03, 0.03) for z in (0.0, 0.03)]
     trimesh.convex.convex_hull(blade).export(tmp_path / "blade.obj")
     for roll, pitch, yaw in ((0.0, 0.6, 0.7), (0.2, 0.5, 0.4), (-0.1, 0.9, 1.2), (0.05, 0.3, 0.8)):
@@ -160,13 +171,9 @@ def test_a_sharp_edge_that_falls_across_a_ridge_rests_on_it(tmp_path, below):
         body = Primitive("blade", "mesh", mesh=str(tmp_path / "blade.obj"), base="free", mass=0.5,
                          pose=Pose((-middle[0], -middle[1], -0.095 - lowest), (roll, pitch, yaw)))  # fmt: skip
         ends = []
-        for kind in ("convex_hull", below):
-            floor = Primitive("floor", "mesh", mesh=str(tmp_path / "ridge.obj"), collision_meshes=kind)
-            if kind == "height_field":
-                rows = ((-0.4, -0.1, -0.4),) * 2
-                floor = Primitive("floor", kind, (0.6, 0.6), heights=mb.model.scene.Heights(grid=rows))
+        for floor in ridges(tmp_path, below):
             sim = mb.Simulator(mb.Scene(primitives=(floor, body)))
-            assert min(sim.step().certificate.end_gap for _ in range(80)) > -1.01e-6, (kind, roll, pitch, yaw)
+            assert min(sim.step().certificate.end_gap for _ in range(80)) > -1.01e-6, (floor, roll, pitch, yaw)
             ends.append(np.concatenate(sim.link_pose("blade")))
         assert ends[1] == pytest.approx(ends[0], abs=2e-4), (roll, pitch, yaw)
 
@@ -176,8 +183,6 @@ def test_a_sharp_edge_that_falls_across_a_ridge_rests_on_it(tmp_path, below):
 def test_an_edge_beside_a_face_that_is_nearly_level_lands_on_a_ridge(tmp_path, below, yaw):
     """Its keel lies across the ridge, and a face of its bow, which leans by 1.5 degrees, beside; a convex ridge is the
     truth."""
-    corners = [(x, y, -0.1 if x == 0.0 else -0.4) for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.3)]
-    trimesh.convex.convex_hull(corners + [(x, y, -1.0) for x, y, _ in corners]).export(tmp_path / "ridge.obj")
     bow = [(0.1, y, 0.1 * np.tan(np.radians(1.5))) for y in (-0.02, 0.02)]
     boat = [(-0.1, 0.0, 0.0), (0.0, 0.0, 0.0), *bow, *((x, y, 0.05) for x in (-0.1, 0.1) for y in (-0.06, 0.06))]
     trimesh.convex.convex_hull(boat).export(tmp_path / "boat.obj")
@@ -185,11 +190,7 @@ def test_an_edge_beside_a_face_that_is_nearly_level_lands_on_a_ridge(tmp_path, b
     body = Primitive("boat", "mesh", mesh=str(tmp_path / "boat.obj"), collision_meshes="convex_hull", base="free",
                      mass=0.5, pose=Pose(tuple(place), (0.0, 0.0, yaw)))  # fmt: skip
     ends = []
-    for kind in ("convex_hull", below):
-        floor = Primitive("floor", "mesh", mesh=str(tmp_path / "ridge.obj"), collision_meshes=kind)
-        if kind == "height_field":
-            rows = ((-0.4, -0.1, -0.4),) * 2
-            floor = Primitive("floor", kind, (0.6, 0.6), heights=mb.model.scene.Heights(grid=rows))
+    for floor in ridges(tmp_path, below):
         sim = mb.Simulator(mb.Scene(primitives=(floor, body)))
         for _ in range(40):
             sim.step()

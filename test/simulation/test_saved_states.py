@@ -13,37 +13,31 @@ from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
 from mb_contact.types import NOT_FINITE
 from scenes.whole_steps import bits, box_scene, lift_simulator, random_efforts
 
-
-@pytest.fixture(scope="module")
-def lift():
-    """The lift scene on the pyramid, shared: every test starts with ``reset``."""
-    return lift_simulator()
-
-
-@pytest.fixture
-def dual_arm(lift):
-    lift.reset()
-    return lift
-
-
 # --- steps that fail -------------------------------------------------------------------------------
 
 
 def bouncing_box(**options):
     materials = {"rubber": Material(0.5, restitution=0.5)}
-    box = Primitive("box", "box", (0.1, 0.1, 0.1), Pose((0, 0, 0.0505)), "free", 1.0, material="rubber")
+    box = Primitive("box", "box", (0.1, 0.1, 0.1), Pose((0, 0, 0.05)), "free", 1.0, material="rubber")
     return mb.Simulator(Scene(primitives=(box,), ground=Ground(0.0, "rubber"), materials=materials, **options))
 
 
 @pytest.mark.parametrize("fails", ["raises", "status"])
 def test_a_failed_step_changes_nothing(monkeypatch, fails):
-    """Its impact is undone, and wrench, efforts and length are those before it."""
+    """Its impact is undone, and wrench, efforts and length are those before it.
+
+    No input is known with which a step fails behind its impact: numbers that overflow are found before.
+    """
     sim, other = bouncing_box(), bouncing_box()
     for each in (sim, other):
         each.set_state(each.q, [0, 0, 0, 0, 0, -2.0])
         each.set_external_wrench("box", (0, 0, 0, 1.0, 0, 0), duration=1.0)
 
-    def solve(_handle):
+    ours = sim.context.contact_step.solve
+
+    def solve(handle):
+        if sim.v[5] <= 0.0:  # not thrown back yet
+            return ours(handle)
         if fails == "raises":
             raise mb.DynamicsError("no solution")
         return NOT_FINITE
@@ -59,6 +53,7 @@ def test_a_failed_step_changes_nothing(monkeypatch, fails):
     assert after.wrench_end.tolist() == before.wrench_end.tolist() == [1.0]
     assert sim.context.dt == length
     assert bits(sim, [None] * 5) == bits(other, [None] * 5)
+    assert sim.v[5] > 0.9  # thrown back
 
 
 def test_the_command_of_a_failed_step_is_not_kept():

@@ -20,21 +20,9 @@ from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Sce
 from mb_contact.simulation.context import NEVER
 from oracles.dense_step import DenseSource, PinocchioSource, StepJudge
 from paths import ROOT
-from scenes.whole_steps import LIFT, bits, box_scene, lift_simulator, random_efforts
+from scenes.whole_steps import LIFT, bits, box_scene, random_efforts
 
 URDF = ROOT / "urdf" / "dual_arm.urdf"
-
-
-@pytest.fixture(scope="module")
-def lift():
-    """The lift scene on the pyramid, shared: every test starts with ``reset``."""
-    return lift_simulator()
-
-
-@pytest.fixture
-def dual_arm(lift):
-    lift.reset()
-    return lift
 
 
 JOINT = """
