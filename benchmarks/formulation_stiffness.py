@@ -26,7 +26,7 @@ from quick import options_of
 
 import mb_contact as mb
 from mb_contact.core.tree.kinematics import body_poses
-from mb_contact.core.workspace import make_kinematics
+from mb_contact.core.tree_workspace import make_kinematics
 from mb_contact.studies import sko
 from mb_contact.types import JOINT_REVOLUTE, WORLD, Tree
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -188,6 +189,10 @@ class Recorded:
     """The part of a simulator that hands out its state and goes on from others."""
 
     _record: LiveState
+    _made_of: Callable[[], tuple[tuple, Any]]  #: arguments of the class, and what ``_take_over`` is called with
+
+    def _take_over(self, changed: Any) -> None:
+        """What was set on the simulator that this one is a copy of."""
 
     @property
     def state(self) -> LiveState:
@@ -200,6 +205,10 @@ class Recorded:
         State
         """
         return self._record
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles are simulators of the same scene, with the values that were set, in the state of now."""
+        return _made_again, (type(self), *self._made_of(), self.save())
 
     def save(self) -> State:
         """Copy of the whole state; ``restore`` continues from it bit for bit.
@@ -314,3 +323,11 @@ def check_fingerprint(state: Any, ours: tuple[Any, ...]) -> None:
         if value != theirs:
             here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int, float)) else ""
             raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
+
+
+def _made_again(kind, arguments, changed, state):
+    """A simulator as it was when it was copied or pickled."""
+    simulator = kind(*arguments)
+    simulator._take_over(changed)
+    simulator.restore(state)
+    return simulator

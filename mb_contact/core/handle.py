@@ -7,13 +7,19 @@ from typing import Annotated, NamedTuple
 
 from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.workspace import (
+from mb_contact.core.tree_workspace import (
     Articulated,
-    Belts,
     Compliance,
+    Kinematics,
+    flexible_aggregates,
+    make_articulated,
+    make_kinematics,
+    make_modal,
+)
+from mb_contact.core.workspace import (
+    Belts,
     ContactEnds,
     Frames,
-    Kinematics,
     LoopWork,
     Memory,
     Pads,
@@ -22,10 +28,6 @@ from mb_contact.core.workspace import (
     Soft,
     Solution,
     StepWork,
-    flexible_aggregates,
-    make_articulated,
-    make_kinematics,
-    make_modal,
 )
 from mb_contact.types import Closures, Contacts, Gears, Geoms, Hinges, JointForces, Tree
 

@@ -12,7 +12,7 @@ from mb_contact.checks import as_vector
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.modified_articulated import factored_inertias, make_factors
-from mb_contact.core.workspace import flexible_aggregates, make_articulated, make_kinematics, make_modal
+from mb_contact.core.tree_workspace import flexible_aggregates, make_articulated, make_kinematics, make_modal
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import GRAVITY as GRAVITY

@@ -26,7 +26,7 @@ from mb_contact.core.constraints.response import (
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
-from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.core.tree_workspace import make_articulated, make_kinematics
 from mb_contact.dynamics.inverse import invert_compliance
 from mb_contact.errors import InputError
 from mb_contact.types import CLOSURE_ROWS

@@ -19,7 +19,7 @@ from mb_contact.checks import as_vector
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import NodesArrays, make_nodes_handle, make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
-from mb_contact.core.workspace import make_compliance
+from mb_contact.core.tree_workspace import make_compliance
 from mb_contact.dynamics.arguments import GRAVITY, flexible_of, singular_hinge_message, sizes, zero_quaternion_message
 from mb_contact.dynamics.nodes import node_arrays
 from mb_contact.errors import DynamicsError, InputError

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.evaluate import evaluate_compliance
-from mb_contact.core.workspace import flexible_aggregates, make_articulated
+from mb_contact.core.tree_workspace import flexible_aggregates, make_articulated
 from mb_contact.dynamics.arguments import TreeModel, flexible_of, kinematics, sizes
 from mb_contact.dynamics.constrained import ConstraintResponse, checked_constraints, constrain
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector

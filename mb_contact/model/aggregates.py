@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.core.workspace import flexible_parts, make_aggregates
+from mb_contact.core.tree_workspace import flexible_parts, make_aggregates
 from mb_contact.types import CLOSURE_ROWS, CLOSURE_SCREW, JOINT_PRISMATIC, WORLD, Closures, Gears, Tree
 
 MOST = 12  #: degrees of freedom of an aggregate, or those that its closures leave; one of more stays with multipliers

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
-from mb_contact.core.workspace import make_kinematics
+from mb_contact.core.tree_workspace import make_kinematics
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.types import (
     CLOSURE_AXIS,

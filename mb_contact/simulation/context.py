@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core import workspace as _workspace
+from mb_contact.core import tree_workspace as _tree, workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.workspace import Motion
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, TENDONS_AT, make_bilateral_work
@@ -134,9 +134,9 @@ class StepContext:
         self.tree = tree._replace(damping=read_only(total))  # kernels are compiled for arrays that they may not write
         self.narrow = make_narrow_phase(world.geoms, scene.collision_engine)
         self.buffers, self.geoms = make_buffers(world.geoms, self.narrow), make_geoms_handle(world.geoms)
-        self.kin = _workspace.make_kinematics(self.n, self.N, self.make_modal())
-        self.art = _workspace.make_articulated(self.n, self.N, self.make_aggregates())
-        self.compliance = _workspace.make_compliance(self.n)
+        self.kin = _tree.make_kinematics(self.n, self.N, self.make_modal())
+        self.art = _tree.make_articulated(self.n, self.N, self.make_aggregates())
+        self.compliance = _tree.make_compliance(self.n)
         self.wrenches = ExternalWrenches(world, arrays)
         self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
         self.contact_step = self.integrator = self.impacts = self.events = None
@@ -201,11 +201,11 @@ class StepContext:
 
     def make_modal(self):
         """A handle of the tree's flexible links with workspaces of its own, or None."""
-        return _workspace.make_modal(self.tree, self.world.flexible)
+        return _tree.make_modal(self.tree, self.world.flexible)
 
     def make_aggregates(self):
         """The handle of the tree's aggregates with workspaces of its own, or None; each sweep's workspace has one."""
-        return _workspace.make_aggregates_handle(self.aggregate_arrays()) if self.parts else None
+        return _tree.make_aggregates_handle(self.aggregate_arrays()) if self.parts else None
 
     def aggregate_arrays(self):
         """Aggregates of the tree, with workspaces of their own."""
@@ -294,7 +294,7 @@ class StepContext:
         self.friction = _friction.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, 1 if flows else 2, world.viscous, surfaces, capacity
         )
-        kinematics = _workspace.make_kinematics(self.n, self.N, self.make_modal())
+        kinematics = _tree.make_kinematics(self.n, self.N, self.make_modal())
         self.end_poses = OtherPoses(self, capacity) if self.flow_arrays.q.size else None
         self.ends = self.end_poses.handle if self.end_poses else make_poses_handle(
             PosesArrays(self._poses, self.contacts)  # which Euler's steps have no use for

@@ -47,8 +47,9 @@ def rows_of(old, new):
 def carry_over(old, new):
     """Put the state ``old`` into ``new``, whose scene has other objects or robots.
 
-    Positions, velocities, efforts, warm starts, external wrenches, time, gravity and the energy balance go over;
-    bodies that ``old`` does not have stay as their scene puts them, and the energy they bring counts as work done.
+    Positions, velocities, efforts, warm starts, external wrenches, time, gravity where it was set and the energy
+    balance go over; bodies that ``old`` does not have stay as their scene puts them, and the energy they bring counts
+    as work done.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ def carry_over(old, new):
         if (_drives(source, a) == _drives(target, b)).all():  # targets of servos are none for motions
             for name in SERVO_ARRAYS:
                 getattr(target.joints, name)[b.v] = getattr(source.joints, name)[a.v]
-    target.gravity[:] = source.gravity
+    if tuple(source.gravity) != source.scene.gravity:  # one that was set
+        target.gravity[:] = source.gravity
     for entry in (TOLERANCE, BUDGET):
         target.solver[entry] = source.solver[entry]
     for name in NUMBERS:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import as_vector
-from mb_contact.core.handle import ONLY_ROWS, TIED
+from mb_contact.core.handle import BUDGET, ONLY_ROWS, TIED, TOLERANCE
 from mb_contact.errors import InputError
 from mb_contact.lazy import imported
 from mb_contact.model.scene import Scene, load_scene
@@ -123,6 +123,7 @@ class Simulator(Readings, Recorded):
     ) -> None:
         self._given_step, progress = step, progress or (lambda _line: None)
         self.scene = _with_packages(scene, packages)
+        self._arguments = self.scene, None, True, step
         if step is not None:
             refuse_beyond_studies(self.scene)
         self.world = self._make_world(self.scene)
@@ -155,6 +156,14 @@ class Simulator(Readings, Recorded):
             self.operational_space(next(iter(self.world.frames)))
         self.step()
         self.reset()
+
+    def _made_of(self):
+        context = self.context
+        return self._arguments, (context.changed, context.solver[[TOLERANCE, BUDGET]])
+
+    def _take_over(self, changed):
+        values, self.context.solver[[TOLERANCE, BUDGET]] = changed
+        set_again(self, values)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.scene!r}, joints={len(self.world.joint_names)}, time={self.time:g})"

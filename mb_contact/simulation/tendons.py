@@ -13,7 +13,7 @@ from mb_contact.core.constraints.tendon import side_of, spring_force
 from mb_contact.core.constraints.tendon_path import Tendons, lay_tendons, make_tendons_handle
 from mb_contact.core.declare import allocate
 from mb_contact.core.tree.kinematics import body_poses
-from mb_contact.core.workspace import make_kinematics
+from mb_contact.core.tree_workspace import make_kinematics
 from mb_contact.model.model import Frame
 from mb_contact.types import (
     TENDON_CYLINDER,

@@ -17,8 +17,8 @@ from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.core.surfaces.rows import JAMMED
 from mb_contact.core.surfaces.steps import TOO_SHORT
 from mb_contact.core.surfaces.tree import tree_state
+from mb_contact.core.tree_workspace import make_articulated, make_kinematics
 from mb_contact.core.trigonometry import padded
-from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.model import Model
 from mb_contact.surfaces.bodies import GRAVITY, SurfaceEvent

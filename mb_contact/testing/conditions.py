@@ -106,7 +106,7 @@ class Channel:
     def __init__(self, conditions: Sequence[Conditions], period: float) -> None:
         self._delays = np.array([round(entry.delay / period) for entry in conditions])
         self._losses = np.array([entry.loss for entry in conditions])
-        self._random = [np.random.default_rng(entry.seed) for entry in conditions]
+        self._random = {i: np.random.default_rng(entry.seed) for i, entry in enumerate(conditions) if entry.loss}
         self._length = int(self._delays.max()) + 1
         self._kept = np.ones(len(conditions), dtype=bool)
         self.forget()
@@ -133,7 +133,8 @@ class Channel:
             self._past, self._now = np.tile(efforts, (self._length, 1, 1)), efforts.copy()
         self._past[self._count % self._length] = efforts
         arrived = self._past[(self._count - self._delays) % self._length, np.arange(len(efforts))]
-        self._kept = np.array([random.random() for random in self._random]) >= self._losses
+        for world, random in self._random.items():
+            self._kept[world] = random.random() >= self._losses[world]
         self._now = np.where(self._kept[:, None], arrived, self._now)
         self._count += 1
         return self._now.copy()

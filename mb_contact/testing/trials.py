@@ -234,8 +234,9 @@ def run_worlds_trials(
     if plan.conditions.events:
         raise InputError(f"worlds have no '{plan.conditions.events[0].kind}': run such trials over topics")
     begun, count = time.monotonic(), plan.trials if count is None else count
+    plan = replace(plan, scene=_scene(plan))  # read once
     plans = [trial_plan(plan, number) for number in range(count)]
-    worlds = Worlds(_scene(plan), count, threads)
+    worlds = Worlds(plan.scene, count, threads)
     put_into(worlds, [entry.scene for entry in plans], plan.draws)
     tallies = [Tally(entry, count) for entry in plan.expectations]
     end = _simulate(worlds, plan, plans, law, tallies, progress or (lambda _: None))

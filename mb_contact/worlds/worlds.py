@@ -144,6 +144,9 @@ class Worlds(WorldStates):
         self.failures: dict[int, str] = {}
         self.reset()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("Worlds cannot be copied or pickled; make others of their scene, and assign their state[:]")
+
     def __repr__(self) -> str:
         return f"Worlds({self.scene!r}, count={self.count}, threads={self.threads})"
 

@@ -3,7 +3,7 @@
 
 """Workspaces from their declarations: sizes by name, factor and sum; fields that are given; what is no size.
 
-Covers compile/handles.py, core/workspace.py.
+Covers compile/handles.py, core/tree_workspace.py, core/workspace.py.
 """
 
 from __future__ import annotations

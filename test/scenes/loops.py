@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mb_contact.core.workspace import make_aggregates_handle, taken
+from mb_contact.core.tree_workspace import make_aggregates_handle, taken
 from mb_contact.model.aggregates import find_parts, merged_roots, too_large, tree_aggregates
 from mb_contact.types import (
     CLOSURE_DISTANCE,

@@ -39,6 +39,15 @@ def pushed(scene, steps):
     return sim
 
 
+def test_gravity_is_the_new_scenes_where_none_was_set(scene):
+    moon = dataclasses.replace(scene, gravity=(0.0, 0.0, -1.62))
+    sim = mb.Simulator(scene, warm_up=False)
+    sim.reset()
+    assert sim.rebuilt(moon).gravity.tolist() == [0.0, 0.0, -1.62]
+    sim.set_gravity([0.0, 1.0, 0.0])
+    assert sim.rebuilt(moon).gravity.tolist() == [0.0, 1.0, 0.0]
+
+
 @pytest.mark.parametrize("first", [False, True], ids=["last", "first"])
 def test_what_stays_goes_on_bit_for_bit(scene, first):
     alone = pushed(scene, 100)

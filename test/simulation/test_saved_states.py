@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
+from mb_contact.simulation.surfaces.simulator import simulator_of
 from mb_contact.types import NOT_FINITE
+from paths import ROOT
 from scenes.whole_steps import bits, box_scene, lift_simulator, random_efforts
 
 # --- steps that fail -------------------------------------------------------------------------------
@@ -215,3 +220,33 @@ def test_more_contacts_than_the_first_capacity():
     other = mb.Simulator(Scene(primitives=boxes, ground=Ground()))
     other.restore(saved)
     assert bits(other, np.zeros((5, 0))) == first
+
+
+# --- copies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["box_on_table", "three_patches", "egg_and_boxes"])
+def test_copies_and_pickles_go_on_alike(name):
+    """With the state, values and tolerances that were set; surfaces, alone and among objects, too."""
+    sim = simulator_of(ROOT / "config" / f"{name}.yaml")
+    if isinstance(sim, mb.Simulator):
+        sim.set_gravity([0.5, 0.0, -5.0])
+        sim.solver_tolerance, sim.newton_budget = 1e-11, 90
+        if name == "box_on_table":
+            sim.set("mass", [2.5], of=["box"])
+    for _ in range(3):
+        sim.step()
+    others = pickle.loads(pickle.dumps(sim)), copy.deepcopy(sim), copy.copy(sim)
+    for _ in range(3):
+        sim.step()
+    for other in others:
+        for _ in range(3):
+            other.step()
+        assert np.array_equal(other.state, sim.state) and other is not sim
+        if isinstance(sim, mb.Simulator):
+            assert (other.solver_tolerance, other.newton_budget) == (1e-11, 90)
+
+
+def test_worlds_are_not_copied():
+    with pytest.raises(TypeError, match="make others of their scene"):
+        pickle.dumps(mb.Worlds(box_scene(), 2))

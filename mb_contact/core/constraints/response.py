@@ -24,7 +24,8 @@ from mb_contact.core.constraints.tendon_path import no_tendons
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.workspace import Articulated, Kinematics, LoopWork, Rows, make_loop_work, make_rows
+from mb_contact.core.tree_workspace import Articulated, Kinematics
+from mb_contact.core.workspace import LoopWork, Rows, make_loop_work, make_rows
 from mb_contact.types import Closures, Gears, Tree
 
 

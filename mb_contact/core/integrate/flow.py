@@ -53,21 +53,8 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.workspace import (
-    BAD_BODY,
-    CONTACTS,
-    DAMPING,
-    EFFORTS,
-    LIMITS,
-    LOOPS,
-    REMOVED,
-    UNLAWFUL,
-    WRENCHES,
-    Articulated,
-    Kinematics,
-    make_articulated,
-    make_kinematics,
-)
+from mb_contact.core.tree_workspace import Articulated, Kinematics, make_articulated, make_kinematics
+from mb_contact.core.workspace import BAD_BODY, CONTACTS, DAMPING, EFFORTS, LIMITS, LOOPS, REMOVED, UNLAWFUL, WRENCHES
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
 FIRST_TREE = 5  #: column of FlowArrays.powers and work; behind the trees' columns are the efforts' of joints

@@ -15,7 +15,7 @@ from mb_contact.core.tree.spatial import (
     ZERO,
     put_vector,
 )
-from mb_contact.core.workspace import Kinematics
+from mb_contact.core.tree_workspace import Kinematics
 from mb_contact.types import RIGID, SHAPE_PLANE, Contacts
 
 #: verdicts on a pair; ASKED_FIRST and CLAIMED are not decided on yet, MEETS and LATER who is first; NO_SHAPES: its

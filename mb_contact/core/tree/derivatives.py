@@ -54,7 +54,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.workspace import Articulated, Kinematics, make_articulated, make_kinematics
+from mb_contact.core.tree_workspace import Articulated, Kinematics, make_articulated, make_kinematics
 from mb_contact.types import JOINT_FLOATING, JOINT_PLANAR, JOINT_UNIVERSAL, NOT_FINITE, OK, Tree
 
 

@@ -113,6 +113,9 @@ def open_scene(path: str | Path, packages: Iterable[str] = ()) -> tuple["Reader"
     return reader, reader.compose(text)
 
 
+MERGE = "tag:yaml.org,2002:merge"  #: of the key ``<<``
+
+
 def _words(node):
     """What a node is."""
     if isinstance(node, yaml.ScalarNode):
@@ -167,13 +170,27 @@ class Reader:
         if not isinstance(node, yaml.MappingNode):
             allowed = f"; allowed keys: {', '.join(keys)}" if keys else ""
             raise self.error(node, key, f"must be a mapping of keys to values, got {_words(node)}{allowed}")
-        for name_node, value in node.value:
+        for name_node, value in self._merged(node, key):
             name = self.scalar(name_node, key, "a mapping whose keys are texts")
             place = f"{key}.{name}" if key else name
             first, self.lines[place] = self.lines.get(place), name_node.start_mark.line + 1
             if first is not None:
                 raise self.error(name_node, place, f"is given twice, first in line {first}; keep one of them")
             yield name, value, place
+
+    def _merged(self, node, key):
+        """(name, value) nodes of a mapping: its own, and of those that ``<<`` merges into it what it has not."""
+        pairs = [pair for pair in node.value if pair[0].tag != MERGE]
+        for name, value in node.value:
+            for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if name.tag != MERGE:
+                    break
+                if not isinstance(other, yaml.MappingNode) or other is node:
+                    got = "itself" if other is node else _words(other)
+                    raise self.error(name, key, f"'<<' merges other mappings, got {got}")
+                own = {name.value for name, _ in pairs}
+                pairs += [pair for pair in self._merged(other, key) if pair[0].value not in own]
+        return pairs
 
     def mapping(
         self, node: yaml.Node, key: str, keys: Mapping[str, Kind], required: tuple[str, ...] = ()

@@ -22,7 +22,8 @@ import numpy as np
 from mb_contact.checks import as_choice
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
-from mb_contact.core.workspace import Rows, make_aggregates_handle
+from mb_contact.core.tree_workspace import make_aggregates_handle
+from mb_contact.core.workspace import Rows
 from mb_contact.dynamics.arguments import gravity_of, quaternions
 from mb_contact.model.rotations import cross
 from mb_contact.model.scene import MeshChoices

@@ -111,6 +111,9 @@ class SurfaceSimulator(Recorded):
         self.step()
         self.reset()
 
+    def _made_of(self):
+        return (self.surface_scene,), None
+
     def _begin(self):
         self._arrays.clock[:], self._arrays.surface_impulse[:] = 0, 0.0
         self._arrays.sums[:] = 0.0, self.tree.energy()

@@ -22,7 +22,8 @@ from mb_contact.core.solve import equality_rows as _eq
 from mb_contact.core.solve.modified_ppm import solve_with_equalities
 from mb_contact.core.step.by_pivots import SOLVED_PART
 from mb_contact.core.tree.articulated import free_acceleration
-from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
+from mb_contact.core.tree_workspace import make_articulated, make_compliance, make_kinematics
+from mb_contact.core.workspace import make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY

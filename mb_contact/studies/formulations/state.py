@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.checks import as_vector
 from mb_contact.core.tree.frames import frame_bias
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.workspace import make_kinematics
+from mb_contact.core.tree_workspace import make_kinematics
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import cross
 from mb_contact.types import JOINT_NQ, WORLD

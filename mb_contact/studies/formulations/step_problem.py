@@ -28,7 +28,8 @@ from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.rows import gap_velocity, row_impulses, row_sides
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import essential_compliance, row_compliance
-from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
+from mb_contact.core.tree_workspace import make_articulated, make_compliance
+from mb_contact.core.workspace import Rows, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel, refuse_own_gravity
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import cross

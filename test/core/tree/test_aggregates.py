@@ -15,7 +15,7 @@ from scipy.linalg import null_space
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
+from mb_contact.core.tree_workspace import make_articulated, make_compliance, make_kinematics
 from mb_contact.types import OK
 from oracles.closed_loops import multipliers, rows
 from scenes.loops import ClosedForest

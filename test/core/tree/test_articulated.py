@@ -11,7 +11,7 @@ from hypothesis import given
 
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.kinematics import body_inertias, body_poses
-from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.core.tree_workspace import make_articulated, make_kinematics
 from mb_contact.studies import sko
 from mb_contact.types import OK, SINGULAR_HINGE
 from oracles.dense_oracle import sizes

@@ -16,7 +16,7 @@ import mb_contact as mb
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.tree.kinematics import body_inertias, body_poses
-from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
+from mb_contact.core.tree_workspace import make_articulated, make_compliance, make_kinematics
 from mb_contact.studies import sko
 from mb_contact.types import OK, WORLD
 from scenes.trees import EXAMPLES, FORESTS, TOLERANCE, Case, error, forest, packed

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.kinematics import body_inertias, body_poses
-from mb_contact.core.workspace import make_kinematics
+from mb_contact.core.tree_workspace import make_kinematics
 from mb_contact.studies import sko
 from oracles.dense_oracle import sizes
 from scenes.trees import EXAMPLES, FORESTS, TOLERANCE, Case, error, forest

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.rotations import rotate_quaternion
-from mb_contact.core.workspace import make_kinematics
+from mb_contact.core.tree_workspace import make_kinematics
 from mb_contact.types import JOINT_FLOATING, JOINT_PLANAR, JOINT_SPHERICAL, JOINT_UNIVERSAL, WORLD
 from oracles.dense_oracle import QUATERNION, Dense, advance, random_forest, random_state, sizes
 

@@ -11,7 +11,7 @@ import pytest
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.kinematics import body_inertias, body_poses
 from mb_contact.core.tree.modified_articulated import _compress, factored_inertias, make_factors
-from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.core.tree_workspace import make_articulated, make_kinematics
 from mb_contact.types import OK
 from oracles.dense_oracle import random_forest, random_state, sizes
 from scenes.trees import error

@@ -49,6 +49,20 @@ def test_every_key(tmp_path):
     assert scene.lines["primitives[0].mass"] == 19
 
 
+def test_merged_mappings(tmp_path):
+    """The order of YAML: a key of one's own first, then those of the mappings as they stand in the list."""
+    one = "primitives:\n- &one {name: a, shape: box, size: [1, 1, 1], mass: 2, pose: &at {position: [0, 0, 3]}}"
+    more = "{<<: [*one, {mass: 5, color: [1, 0, 0]}], name: b, mass: 3, pose: {<<: *at, rpy: [1, 0, 0]}}"
+    scene = load(f"{one}\n- {more}", tmp_path)
+    first, second = scene.primitives
+    pose = replace(first.pose, rpy=(1.0, 0.0, 0.0))
+    assert second == replace(first, name="b", mass=3.0, pose=pose, color=second.color)
+    assert second.color is not None and scene.lines["primitives[1].size"] == 2
+    for wrong, words in (("3", "'3'"), ("[[]]", "a list"), ("*two", "itself")):
+        with pytest.raises(SceneError, match=rf"scene.yaml:3: primitives\[1\]: '<<' merges other .*, got {words}"):
+            load(f"{one}\n- &two {{<<: {wrong}, name: b}}", tmp_path)
+
+
 def test_the_file_of_a_robot_is_the_scene_of_that_robot_alone(tmp_path):
     file = tmp_path / "my 'arm'.urdf"
     inertial = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
