@@ -11,9 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import trimesh
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
+from mb_contact.model.scene import Heights
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
 SCHEMES = {
@@ -196,3 +198,42 @@ def test_an_edge_beside_a_face_that_is_nearly_level_lands_on_a_ridge(tmp_path, b
             sim.step()
         ends.append(sim.link_pose("boat")[0])
     assert ends[1] == pytest.approx(ends[0], abs=1e-6)
+
+
+def tipping(offset, times):
+    """Spin of a smooth cube of 0.1 m on the edge of a stand, its centre so far from the stand's middle; in the plane.
+
+    The normal is that of the cube's lower face: N n_z - m g with n = (sin a, cos a), and the cube turns by N about it.
+    """
+    inertia, half = 0.01 / 6.0, 0.05
+
+    def rates(_, state):
+        x, z, angle, vx, vz, spin = state
+        n, t = (np.sin(angle), np.cos(angle)), (np.cos(angle), -np.sin(angle))
+        rx, rz = x - half, z - half  # from the edge to the centre
+        along, above = rx * t[0] + rz * t[1], rx * n[0] + rz * n[1]
+        arm = rx * n[1] - rz * n[0]
+        bias = -9.81 * n[1] + 2.0 * spin * (vx * t[0] + vz * t[1]) - spin * spin * above
+        force = -bias / (1.0 + along * arm / inertia)
+        return vx, vz, spin, force * n[0], force * n[1] - 9.81, force * arm / inertia
+
+    start = offset, 2.0 * half, 0.0, 0.0, 0.0, 0.0
+    return solve_ivp(rates, (0.0, times[-1]), start, t_eval=times, rtol=1e-10, atol=1e-12).y[5]
+
+
+@pytest.mark.parametrize("below", ["box", "mesh", "height_field"])
+@pytest.mark.parametrize("offset", [0.0501, 0.052])
+def test_a_smooth_cube_tips_off_a_stand_of_its_own_width(tmp_path, below, offset):
+    """Its lower edges run along those of the stand: where these end they are no obstacle that lies level.
+
+    Sideways edges made of it, once the cube had tilted, had it turn by 1.7 times as much.
+    """
+    materials, size, times = {"m": mb.model.Material(0.0)}, (0.1, 0.1, 0.1), (0.1, 0.2, 0.25)
+    stand = solid("stand", size, Pose(), tmp_path, below, material="m") if below != "height_field" else Primitive(
+        "stand", below, (0.1, 0.1), heights=Heights(grid=((0.05, 0.05), (0.05, 0.05))), material="m")  # fmt: skip
+    cube = Primitive("cube", "box", size, Pose((offset, 0.0, 0.1)), "free", 1.0, material="m")
+    sim, spins = mb.Simulator(mb.Scene(primitives=(stand, cube), materials=materials)), []
+    for _ in range(250):
+        sim.step()
+        spins.append(sim.object_motion("cube")[0][1])
+    np.testing.assert_allclose([spins[round(1e3 * t) - 1] for t in times], tipping(offset, times), rtol=3e-3)

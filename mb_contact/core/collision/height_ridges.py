@@ -311,7 +311,8 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
         return count, False
     polygon = work.polygon
     region = set_region(geoms, geom_R, geom_p, x, face, f, work)
-    along = unit_of(vector_sum(b, -1.0, a))[0]
+    along, length = unit_of(vector_sum(b, -1.0, a))
+    leans = abs(vector_dot(f, along)) * length > tol
     put_vector(polygon[0], 0, vector_sum(a, -BEYOND * tol if open_ends[0] else 0.0, along))
     put_vector(polygon[0], 1, vector_sum(b, BEYOND * tol if open_ends[1] else 0.0, along))
     put_vector(polygon[1], 0, a)
@@ -330,8 +331,11 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
         is_beside = short and region[1] == 0.0  # a rim may touch the ridge
         if gap > far or goes_on or is_beside:
             continue
-        p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
-        count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
+        normal, ends = n, not (open_ends[k] or open_ends[2 + k]) and length_of(away) <= tol
+        if leans and ends:
+            normal, gap = opposite(f), polygon[0, k, 2]
+        p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, normal)
+        count = add_field_point(work, count, p, gap, normal, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
     return count, left > 0 or cosine >= IN_FACE
 
 
