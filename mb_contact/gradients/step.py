@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
@@ -29,7 +30,8 @@ from mb_contact.core.gradients.workspace import (
     make_gradient_handle,
 )
 from mb_contact.core.handle import PROJECTION
-from mb_contact.core.solve.friction import COULOMB_VISCOUS
+from mb_contact.core.solve.friction import COULOMB, COULOMB_VISCOUS, MODEL
+from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.dynamics.arguments import refuse_own_gravity
@@ -37,7 +39,7 @@ from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
-from mb_contact.gradients.midpoint import MidpointStep
+from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.motion import cross
 
 #: what a step can be differentiated by
@@ -151,8 +153,10 @@ class Differentiator:
         refuse_step(c, self._never)
         columns, width, _ = self._columns(tuple(names))
         if self._flows:
-            self._kinks = kinks_of(c, None)
-            return MidpointStep(self, columns, width).solve(), np.zeros((0, 3, width)), columns, True
+            step = FlowStep(self, columns, width, near)
+            matrix, impulses, unique = step.run()
+            self._kinks = kinks_of(c, self.arrays if self.count_rows() else None, step.gained)
+            return matrix, impulses, columns, unique
         if has_impacts(c):
             chain = Chain(self, columns, near)
             matrix, impulses, unique = chain.run()
@@ -277,7 +281,7 @@ class Differentiator:
         g.apart[:count], g.least[:count], g.given[:count] = (0, 0.0, 0.0) if phase is None else phase
         status, contact = pose_step(self.handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
         if status != FINE:
-            raise self._refused(status, contact)
+            raise self.refused(status, contact)
         if HANDED_ON[0] in names:
             widths = {**self._widths, "restitution": 0, "least": count, "offset": rows, "shift": c.N}
             at = np.cumsum([0, *(widths[name] if name in names else 0 for name in COLUMNS)]).tolist()
@@ -290,7 +294,7 @@ class Differentiator:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + width))
         return count, columns, width
 
-    def _refused(self, status, contact):
+    def refused(self, status, contact):
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
@@ -362,9 +366,23 @@ def refuse_step(context, never):
         if has_impacts(c):
             raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
     if c.scene.integrator == "midpoint":
-        impacts = c.impacts is not None and c.impacts.happened
-        if impacts or c.rows.end[0] + c.bilateral.info[1] > 0 or c.flow_arrays.count[0] > 1:
-            raise InputError("no derivative of a step of midpoint in several pieces or with contacts, limits, loops, "
-                             "gears or friction in joints; set integrator: semi_implicit_euler")  # fmt: skip
+        refuse_flow(c)
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
+
+
+def refuse_flow(context):
+    """InputError where a flow had what its derivative does not know."""
+    c, count = context, int(context.bilateral.info[COUNT])
+    late = c.flow_arrays.end_known[0] and c.end.solved[1] != rows_in_use(c.handle)
+    for has, what in (
+        (c.impacts is not None and c.impacts.happened, "with impacts"),
+        (c.flow_arrays.count[0] > 1, "in several pieces"),
+        ((c.rows.dof[c.rows.end[0] :][:count] < 0).any() or len(c.couplings.gears.ratio), "with loops or gears"),
+        (c.scene.motions, "with driven joints"),
+        (c.contacts.count[0] and c.friction.model[MODEL] != COULOMB, "with contacts whose friction is not Coulomb's"),
+        (late, "that reaches a limit by its contacts"),
+    ):
+        if has:
+            raise InputError(f"no derivative of a step of {c.scene.integrator} {what}; set integrator: "
+                             "semi_implicit_euler")  # fmt: skip
