@@ -33,9 +33,11 @@ from mb_contact.core.integrate.end_laws import SLIDING
 from mb_contact.core.integrate.kept_contacts import NO_FRAME
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.core.workspace import BOX
+from mb_contact.gradients.flow import Flow, Held
 from mb_contact.gradients.gains import Gain, push_out, slowed
-from mb_contact.gradients.midpoint import Held, MidpointFlow
+from mb_contact.gradients.midpoint import MidpointFlow
 from mb_contact.gradients.motion import cross, displaced, skew, step_map
+from mb_contact.gradients.runge_kutta import RungeKuttaFlow
 from mb_contact.types import WORLD
 
 SAME = 1e-11  #: relative difference of velocities that is rounding
@@ -89,7 +91,8 @@ class FlowStep:
         self.dq, self.dv = self.free.unit("q"), self.free.unit("v")
 
     def _flow(self, v_end, held=None):
-        return MidpointFlow(self.d, self.columns, self.width, v_end, held)
+        kind = MidpointFlow if self.c.scene.integrator == "midpoint" else RungeKuttaFlow
+        return kind(self.d, self.columns, self.width, v_end, held)
 
     def run(self):
         """(matrix (2, N, columns), impulses (k, 3, columns), unique) of the step."""
@@ -357,7 +360,7 @@ class FlowStep:
         if "damping" in columns:
             right[:, columns["damping"]] -= 0.5 * self.dt * np.diag(jump)
         wrench, by_wrench = self._pushed(rows, r, np.zeros((rows_of, self.width)))
-        flow = self._flow(None, Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width))))
+        flow = Flow(self.d, self.columns, self.width, None, Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width))))
         _, by_q, fixed = flow.forces(outside=False)
         right += fixed + by_q @ self.dq
         inverse = np.linalg.inv(A)

@@ -17,77 +17,41 @@ A = I W0 + dt R0* N
 a turn by cay(2 s) has the left Jacobian 2 (1 + s~) / (1 + s.s).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.core.constraints.servo import servo_efforts
-from mb_contact.core.gradients.readings import carried_efforts
 from mb_contact.core.gradients.step import mass_wrench
 from mb_contact.core.integrate.free_body import euler_spin
 from mb_contact.core.integrate.midpoint import LOST
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
+from mb_contact.gradients.flow import Flow
 from mb_contact.gradients.motion import cross, displaced, skew, step_map
 
 
-class Held(NamedTuple):
-    """Constant forces of a flow, those of the impulses of its rows."""
-
-    force: Any  #: (n, 6) on bodies about their origins, world axes [N m, N]
-    by: Any  #: (n, 6, columns)
-    joint: Any  #: (N,) on joints [N m, N]
-    by_joint: Any  #: (N, columns)
-
-
-class MidpointFlow:
-    """A flow over the last step of a Differentiator's context, without impulses or with those that it has held.
-
-    Parameters
-    ----------
-    differentiator : Differentiator
-    columns : dict of str to slice
-    width : int
-        Of all columns.
-    v_end : ndarray (N,)
-        Where the flow ends.
-    held : Held, optional
-    """
-
-    def __init__(self, differentiator, columns, width, v_end, held=None):
-        self._c, self._columns, self._width = differentiator.context, columns, width
-        self._d, self._handle = differentiator.start
-        self._q, self._v, self._gravity, self._dt = self._c.last
-        self.v_end = v_end
-        self._free = self._c.flow_arrays.is_free.astype(bool)
-        N, n = self._c.N, self._c.n
-        self._held = held or Held(np.zeros((n, 6)), np.zeros((n, 6, width)), np.zeros(N), np.zeros((N, width)))
-        self.work, self.by_work = np.zeros(n), np.zeros((n, width))  #: of the held forces on bodies, at roots of trees [J]
+class MidpointFlow(Flow):
+    """The flow of ``midpoint``."""
 
     def solve(self):
         """Derivatives (2, N, columns) of coordinates and velocities where the flow ends."""
         out = np.zeros((2, self._c.N, self._width))
-        if not self._free.all():
-            self._trees(out)
-        for k in np.flatnonzero(self._free).tolist():
+        free = self._c.flow_arrays.is_free.astype(bool)
+        if not free.all():
+            self._trees(out, free)
+        for k in np.flatnonzero(free).tolist():
             self._free_body(k, out)
-        return out
-
-    def unit(self, name):
-        """Derivative (N, columns) of the coordinates or velocities at the start."""
-        out = np.zeros((self._c.N, self._width))
-        if name in self._columns:
-            out[:, self._columns[name]] = np.eye(self._c.N)
         return out
 
     # --- trees of joints --------------------------------------------------------------------
 
-    def _trees(self, out):
+    def _trees(self, out, free):
         """Rows of all bodies that are not free."""
         c, dt, w = self._c, self._dt, 0.5 * self._dt
         tree, joints, columns = c.tree, c.joints, self._columns
         root = np.repeat(tree.root, tree.nv)
-        own = np.repeat(~self._free, tree.nv)
-        roots = np.flatnonzero((tree.root == np.arange(len(tree.root))) & ~self._free)
+        own = np.repeat(~free, tree.nv)
+        roots = np.flatnonzero((tree.root == np.arange(len(tree.root))) & ~free)
         of = (root == roots[:, None]).astype(float)  # (trees, N)
         m, a = np.where(own, 0.5 * (self._v + self.v_end), 0.0), np.where(own, (self.v_end - self._v) / dt, 0.0)
         servo = joints.saturation == 0.0
@@ -103,15 +67,15 @@ class MidpointFlow:
         push, push_q, given = self.forces()
         effort = self._servos(m)
         heavy = self._d.M + w * np.diag(D)
-        left = self._inverse_dynamics(a) + D * (self._v + w * a) - effort - push - (gain * w + rate_gain) * m
-        left[tree.v_start[joints.sprung]] += self._springs(middle)
+        left = self.inverse_dynamics(a) + D * (self._v + w * a) - effort - push - (gain * w + rate_gain) * m
+        left[tree.v_start[joints.sprung]] += self.springs(middle)
         drive, load = of * m @ left, of * m @ heavy @ m
         pull = np.where(still, 0.0, drive / np.where(still, 1.0, load)) @ of  # lambda
         a = a - pull * m
         evaluate_inverse_derivatives(self._handle, middle, m, a, self._gravity)
         by_q = self._d.d_q - push_q + np.diag(joints.stiffness)
         dq, dv = self.unit("q"), self.unit("v")
-        given = given + self._efforts()
+        given = given + self.efforts()
         moves = half_q @ dq  # of q', at fixed m
         K = by_q @ half_m + self._d.d_v + heavy * (2.0 / dt - pull)
         right = heavy @ (2.0 / dt * dv) - D[:, None] * dv - by_q @ moves + given - gain[:, None] * dq
@@ -140,60 +104,6 @@ class MidpointFlow:
         out[0, rows] = (whole_q @ dq)[rows] + whole_m[np.ix_(rows, rows)] @ dm
         out[1, rows] = 2.0 * dm - dv[rows]
 
-    def _efforts(self):
-        """Derivative (N, columns) of the commanded efforts that act."""
-        c, out = self._c, np.zeros((self._c.N, self._width))
-        if "effort" in self._columns:
-            rows = np.asarray(c.world.joint_v)
-            acts = (np.abs(c.effort[rows]) < c.tree.effort_limit[rows]) & (c.joints.saturation[rows] == 0.0)
-            out[rows, self._columns["effort"].start + np.arange(len(rows))] = acts
-        return out
-
-    def _twists(self):
-        """Twists (N, n, 6) of bodies by each degree of freedom where the dynamics were evaluated last."""
-        tree, d = self._c.tree, self._d
-        out = np.zeros((self._c.N, len(tree.parent), 6))
-        for k, parent in enumerate(tree.parent):
-            if parent >= 0:
-                out[:, k] = out[:, parent]
-            dofs = slice(tree.v_start[k], tree.v_start[k] + tree.nv[k])
-            out[dofs, k] = d.S[dofs]
-        return out
-
-    def masses(self):
-        """Efforts (N, n) per mass of each body."""
-        felt = np.array([mass_wrench(self._handle, k) for k in range(len(self._c.tree.parent))])
-        return np.einsum("ikj,kj->ik", self._twists(), felt)
-
-    def forces(self, outside=True):
-        """Efforts (N,) of wrenches on bodies and joints, their derivative by q (N, N), and that at fixed q (N, columns).
-        """
-        c, N, still = self._c, self._c.N, np.zeros((self._c.N, self._width))
-        by_q, given, efforts, force = np.zeros((N, N)), np.zeros((N, self._width)), np.zeros(N), self._acting(outside)
-        if force.any() or self._held.by.any():
-            n = len(force)
-            moves = np.zeros((n, 6, max(N, self._width)))
-            carried_efforts(self._handle, still, np.zeros((n, 6)), self._held.by.copy(), moves[..., : self._width], given)
-            carried_efforts(self._handle, np.eye(N), force, np.zeros((n, 6, N)), moves[..., :N], by_q)
-            body = np.repeat(np.arange(n), c.tree.nv)
-            efforts = np.einsum("ij,ij->i", self._d.S, force[body])  # of whole subtrees now
-        return efforts + self._held.joint, by_q, given + self._held.by_joint
-
-    def _acting(self, outside=True):
-        """Wrenches (n, 6) on bodies, of impulses and from outside."""
-        return self._c.work.external * outside + self._held.force
-
-    def _inverse_dynamics(self, a):
-        """Efforts (N,) at the acceleration a, of the state that was evaluated last."""
-        body = np.repeat(np.arange(len(self._c.tree.parent)), self._c.tree.nv)
-        return np.einsum("ij,ij->i", self._d.S, self._d.f[body]) + self._c.tree.armature * a
-
-    def _springs(self, q):
-        """Efforts of springs, of the joints that have them."""
-        joints, k = self._c.joints, self._c.joints.sprung
-        dof = self._c.tree.v_start[k]
-        return joints.stiffness[dof] * (q[self._c.tree.q_start[k]] - joints.rest[dof])
-
     def _servos(self, m):
         """Efforts (N,) of motors and servos in the middle, whose velocity is m."""
         c, limit = self._c, self._c.tree.effort_limit
@@ -206,8 +116,8 @@ class MidpointFlow:
         c, d, still = self._c, self._d, np.zeros(self._c.N)
         tree, joints, k = c.tree, c.joints, c.joints.sprung
         evaluate_inverse_derivatives(self._handle, q, still, still, self._gravity)
-        by_q = self._inverse_dynamics(still)
-        dof, stretch = tree.v_start[k], self._springs(q)
+        by_q = self.inverse_dynamics(still)
+        dof, stretch = tree.v_start[k], self.springs(q)
         by_q[dof] += stretch
         com = d.kin.p + np.einsum("kij,kj->ki", d.kin.R, tree.com)
         by_mass = -com @ self._gravity
@@ -236,7 +146,7 @@ class MidpointFlow:
         by_mass = np.zeros(self._width)
         if "mass" in self._columns:
             by_mass[self._columns["mass"].start + k] = 1.0 / mass
-        (n, f), (dn, df) = self._acting()[k].reshape(2, 3), self._held.by[k].reshape(2, 3, -1)
+        (n, f), (dn, df) = self.acting()[k].reshape(2, 3), self._held.by[k].reshape(2, 3, -1)
         d_arm = _times(turn, arm)
         half = arm + 0.5 * dt * cross(w, arm)
         d_half = d_arm + 0.5 * dt * (_times(dw, arm) + skew(w) @ d_arm)

@@ -45,7 +45,6 @@ from mb_contact.gradients.motion import cross
 #: what a step can be differentiated by
 NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction", "restitution")
 COLUMNS = (*NAMES[:-1], "least", "offset", "shift")  #: of kernels: impacts alone, stage by stage, know restitution
-KNOWN = ("semi_implicit_euler", "midpoint")  #: integrators, of the second the smooth motion
 WHOLE = -1.0  #: HELD_ROWS of a record behind which the matrix of the step stands: of impacts, and of midpoint
 NEAR = 1e-7  #: default of what counts as near a kink [sqrt(N s m/s)]
 WHY = {
@@ -105,7 +104,7 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
-        self._flows = context.scene.integrator == "midpoint"
+        self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
 
@@ -310,7 +309,7 @@ class Differentiator:
 def refused_scene(context):
     """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
-    if scene.integrator not in KNOWN or scene.collision_scheme != "time_stepping":
+    if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
     if scene.friction_model == "coulomb_polyhedral":
@@ -365,7 +364,7 @@ def refuse_step(context, never):
                              "motion times and positions, and no targets")  # fmt: skip
         if has_impacts(c):
             raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
-    if c.scene.integrator == "midpoint":
+    if c.scene.integrator != "semi_implicit_euler":
         refuse_flow(c)
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
