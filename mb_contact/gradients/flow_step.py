@@ -25,8 +25,10 @@ from mb_contact.core.constraints.contact import find_contact, tangential
 from mb_contact.core.constraints.flat_manifolds import last_of_face
 from mb_contact.core.constraints.rows import TOUCHING
 from mb_contact.core.gradients.laws import active_laws
+from mb_contact.core.gradients.loops import closure_wrenches
 from mb_contact.core.gradients.readings import MOVED, TWIST_Q, body_rates
 from mb_contact.core.gradients.rows import gap_slope, place_contacts
+from mb_contact.core.gradients.step import follow
 from mb_contact.core.gradients.workspace import FINE, HELD
 from mb_contact.core.handle import FACE_GAP, PUSH_RATE, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
@@ -125,11 +127,14 @@ class FlowStep:
                     asked, by_asked = self._velocities(there, self._bodies(q, v), to)
                     by_asked += self._matrix(there, self._bodies(q, v)) @ by
                     by_bias = self._asked(slip, by_slip, asked, by_asked) - self._linear(mean, J_mean, v, by)
-                    by_bias[self.joint] = 0.0
+                    by_bias[self.own] = 0.0
         finally:
             solution.r[: self.rows], solution.u[: self.rows] = kept
         flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
         matrix = flow.solve()
+        _, _, self.d.arrays.first[:] = self.d._columns(tuple(self.columns))
+        for part in matrix:
+            follow(self.d.handle, c.handle, part)
         if (c.v != flow.v_end).any():
             gain = Gain(flow.work, flow.by_work, *push_out(c, self.beside, dr))
             v, matrix[1] = slowed(c, self.d.start, self.columns.get("mass"), self._bodies(c.q, flow.v_end), flow.v_end,
@@ -169,10 +174,11 @@ class FlowStep:
         count, _, _ = self.d._pose(self.v, np.zeros(c.N), np.zeros(3), ())
         g, self.rows, self.count = self.d.arrays, self.d.count_rows(), count
         geoms, pairs = c.world.geoms, c.contacts.pair[:count]
-        self.pair = geoms.body[geoms.pairs[pairs]].T
+        self.pair, self.closures = geoms.body[geoms.pairs[pairs]].T, len(c.couplings.closures.kind)
         self.joint_rows, place = g.J[: self.rows].copy(), g.place[:count].copy()
-        self.joint = np.array([c.rows.dof[g.at[row]] >= 0 for row in range(self.rows)], bool)
-        self.by_limits = g.u_q[: self.rows] * self.joint[:, None]
+        self.own = np.ones(self.rows, bool)  # of joints and closures
+        self.own[[row for row, _, _, _ in self._axes()]] = False
+        self.joint = self.own & (c.rows.dof[g.at[: self.rows]] >= 0)
         self.bodies = self._bodies(self.q, self.v)
         rates = self._rates(self.bodies, place)
         self.by_gap = rates[:, 6] @ self.dq
@@ -285,10 +291,10 @@ class FlowStep:
         return out
 
     def _matrix(self, rows, bodies):
-        """J (R, N) of rows, of joints' own as they are."""
+        """J (R, N) of rows, of joints and closures those of the start."""
         of = self._of()
         J = sum(np.einsum("rj,rjn->rn", rows.on[s], bodies.X[of[s]]) for s in range(2))
-        return np.where(self.joint[:, None], self.joint_rows, J)
+        return np.where(self.own[:, None], self.joint_rows, J)
 
     def _velocities(self, rows, bodies, to):
         """Velocities (R,) of rows of contacts, and their derivative (R, columns) at fixed velocities of joints."""
@@ -303,7 +309,7 @@ class FlowStep:
     def _offsets(self):
         """Derivative (R, columns) of the rows' offsets."""
         c, count, settings = self.c, self.count, self.c.settings
-        out, g = self.by_limits @ self.dq, self.d.arrays
+        out, self.slope = np.zeros((self.rows, self.width)), np.zeros(count)
         gap, unit = c.contacts.gap, settings[UNIT_LENGTH]
         slower, i = (1.0 - settings[PUSH_RATE]) / self.dt, 0
         while i < count:
@@ -317,7 +323,7 @@ class FlowStep:
                 if c.solution.pushed[3 * j] != 0.0:
                     slope = level = 0.0
                 out[3 * j] += (slope - level * slower) * self.by_gap[j]
-                g.slope[j] = slope if level < 1.0 else 0.0
+                self.slope[j] = slope if level < 1.0 else 0.0
                 if 0.0 < level < 1.0:
                     out[3 * j] += slower * gap[j] * 2.0 / settings[FACE_GAP] * np.sign(gap[low]) * self.by_gap[low]
             i = end
@@ -351,7 +357,8 @@ class FlowStep:
         A = self._inertia()
         c.solution.r[:rows_of], c.solution.u[:rows_of] = r, u
         jump = np.linalg.solve(A, J.T @ r)
-        moved = self._bodies(self.q, self.free.v_end + jump)
+        v = self.free.v_end + jump
+        by_law = self._velocities(rows, self._bodies(self.q, v), self.dq)[1] + self._own_velocities(v) + self.beside + by_bias
         d, handle = self.d.start
         evaluate_inverse_derivatives(handle, self.q, np.zeros(c.N), jump, np.zeros(3))
         right = A @ self.by_free - d.d_q @ self.dq
@@ -388,11 +395,18 @@ class FlowStep:
         soft = g.softness[:held]
         scale = 1.0 / np.sqrt(np.maximum(np.einsum("ei,ij,ej->e", B, inverse, B) + soft, 1e-300))
         T = (C @ inverse @ B.T + np.diag(soft)) * scale * scale[:, None]
-        by_law = self._velocities(rows, moved, self.dq)[1] + self.beside + by_bias
         y = -scale[:, None] * (look @ by_law + C @ inverse @ right)
         x, _, rank, _ = np.linalg.lstsq(T, y, rcond=RANK) if held else (np.zeros((0, self.width)), 0, 0, 0)
         x, self.unique = scale[:, None] * x, int(rank) == held
-        return self.free.v_end + jump, inverse @ (right + B.T @ x), direct + pulled @ x
+        return v, inverse @ (right + B.T @ x), direct + pulled @ x
+
+    def _own_velocities(self, v):
+        """Derivative (R, columns) of velocities of rows of joints and closures, and of their offsets, at fixed v."""
+        c, g, kept = self.c, self.d.arrays, self.c.v.copy()
+        c.v[:] = v
+        self.d._pose(self.v, np.zeros(c.N), np.zeros(3), ())
+        c.v[:], g.slope[: self.count] = kept, self.slope
+        return self.own[:, None] * (g.u_q[: self.rows] @ self.dq + g.u_v[: self.rows] @ self.dv)
 
     def _direct(self, r):
         """What impulses (R, columns) of rows that slip follow at once: bounds of friction."""
@@ -415,7 +429,28 @@ class FlowStep:
         for s in range(2):
             np.add.at(wrench, of[s], rows.on[s] * r[:, None])
             np.add.at(by, of[s], rows.by[s] * r[:, None, None] + rows.on[s][:, :, None] * dr[:, None])
+        if self.closures:
+            self._add_closures(wrench, by, r, dr)
         return wrench[:n], by[:n]
+
+    def _add_closures(self, wrench, by, r, dr):
+        """Those of closures, from the inverse dynamics at the start on."""
+        c, g, kinds, kin = self.c, self.d.arrays, self.c.couplings.closures, self.d.start[0].kin
+        held = np.zeros_like(wrench)
+        for row in np.flatnonzero(self.own & ~self.joint).tolist():
+            for k, on in ((c.rows.body_a[row], c.rows.on_a), (c.rows.body_b[row], c.rows.on_b)):
+                held[k] += r[row] * on[row]
+        wrench += held
+        by[:, :3] += skew(held[:, 3:]) @ (self.bodies.X[:, 3:] @ self.dq)
+        _, _, g.first[:] = self.d._columns(tuple(self.columns))
+        out = np.empty((self.closures, 2, 6, self.width))
+        closure_wrenches(self.d.handle, c.handle, dr, out)
+        for i in range(self.closures):
+            for s, k in enumerate((kinds.body_a[i], kinds.body_b[i])):
+                if k != WORLD:
+                    by[k] += out[i, s]
+                    by[k, :3] -= skew(kin.p[k]) @ out[i, s, 3:]
+
 
     def _held(self, rows, r, dr):
         """Impulses as forces of a flow."""

@@ -377,7 +377,6 @@ def refuse_flow(context):
     for has, what in (
         (c.impacts is not None and c.impacts.happened, "with impacts"),
         (c.flow_arrays.count[0] > 1, "in several pieces"),
-        ((c.rows.dof[c.rows.end[0] :][:count] < 0).any() or len(c.couplings.gears.ratio), "with loops or gears"),
         (c.scene.motions, "with driven joints"),
         (c.contacts.count[0] and c.friction.model[MODEL] != COULOMB, "with contacts whose friction is not Coulomb's"),
         (late, "that reaches a limit by its contacts"),
