@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the derivatives of flows have in common: what acts in them, and how that follows what a step is differentiated by.
+"""What the derivatives of flows have in common: what acts in them, and how that follows the columns.
 
 Kinds of flows: ``midpoint.py``, ``runge_kutta.py``.
 """
@@ -45,7 +45,7 @@ class Flow:
         self.v_end = v_end
         N, n = self._c.N, self._c.n
         self._held = held or Held(np.zeros((n, 6)), np.zeros((n, 6, width)), np.zeros(N), np.zeros((N, width)))
-        self.work, self.by_work = np.zeros(n), np.zeros((n, width))  #: of the held forces on bodies, at roots of trees [J]
+        self.work, self.by_work = np.zeros(n), np.zeros((n, width))  #: of held forces on bodies, at roots of trees [J]
 
     def unit(self, name):
         """Derivative (N, columns) of the coordinates or velocities at the start."""
@@ -80,15 +80,13 @@ class Flow:
         return np.einsum("ikj,kj->ik", self.twists(), felt)
 
     def forces(self, outside=True):
-        """Efforts (N,) of wrenches on bodies and joints, their derivative by q (N, N), and that at fixed q (N, columns).
-        """
+        """Efforts (N,) of wrenches on bodies and joints, derivatives by q (N, N) and at fixed q (N, columns)."""
         c, N, still = self._c, self._c.N, np.zeros((self._c.N, self._width))
         by_q, given, efforts, force = np.zeros((N, N)), np.zeros((N, self._width)), np.zeros(N), self.acting(outside)
         if force.any() or self._held.by.any():
-            n = len(force)
-            moves = np.zeros((n, 6, max(N, self._width)))
-            carried_efforts(self._handle, still, np.zeros((n, 6)), self._held.by.copy(), moves[..., : self._width], given)
-            carried_efforts(self._handle, np.eye(N), force, np.zeros((n, 6, N)), moves[..., :N], by_q)
+            n, by = len(force), self._held.by.copy()
+            carried_efforts(self._handle, still, np.zeros((n, 6)), by, np.zeros_like(by), given)
+            carried_efforts(self._handle, np.eye(N), force, np.zeros((n, 6, N)), np.zeros((n, 6, N)), by_q)
             body = np.repeat(np.arange(n), c.tree.nv)
             efforts = np.einsum("ij,ij->i", self._d.S, force[body])  # of whole subtrees now
         return efforts + self._held.joint, by_q, given + self._held.by_joint

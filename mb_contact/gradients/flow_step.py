@@ -1,44 +1,39 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of steps by flows with contacts (core/integrate/flow_step.py): their stages one behind the other.
+"""Derivatives of steps by flows with rows (core/integrate/flow_step.py): their stages one behind the other.
 
-    v_f      where the flow ends without impulses                                    (``midpoint.py``)
-    v_1      A (v_1 - v_f) = J0* r,   laws of J0 v_1 + offset and r                  J0 the rows at q
-    q_1      q o exp(dt (v + v_1) / 2), where contacts are looked for again
-    v_2      A (v_2 - v_f) = J* r,    laws of u + offset and r                       J = (J0 + J1) / 2
-    q+, v+   the flow with the forces J* r / dt, about the origins of bodies
+    v_f      where the flow ends without impulses                  (``midpoint.py``, ``runge_kutta.py``)
+    v_0      A (v_0 - v_f) = J0* r,     laws of J0 v_0 + offset and r                J0 the rows at q
+    q_1      q o exp(dt (v + v_0) / 2), where contacts are looked for again          J1 the rows there
+    v_k      A (v_k - v_f) = J* r_k,    laws of J v_k + offset + b_k and r_k         J = (J0 + J1) / 2
+    q+, v+   the flow with the forces J* r / dt, less what contacts have added       (``gains.py``)
 
-with A = M(q) + dt/2 D and J1 the rows at q_1, on arms from the bodies' origins there.  In the second problem normals ask
-for u = J1 v_2, and tangents that slide for a slip as long, along the mean of both ends (``core/integrate/end_laws.py``),
+with A = M(q) + dt/2 D, b_1 = 0 and then, as often as the step has solved, b_k = u(v_(k-1)) - J v_(k-1): normals and
+what sticks ask for u = J1 v, and tangents that slide for a slip as long, along the mean of both ends (``end_laws.py``),
 
-    u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_2,
+    u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
 
-so that what acts on velocities, J*, is not what laws look at.  Rounds of that come to an end: it is taken as one problem.
+Rows of joints and closures are those of the start throughout.  In each problem what holds is solved as in
+``core/gradients/solve.py``, with the impulses of its own solution.
 """
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.constraints.contact import find_contact, tangential
-from mb_contact.core.constraints.flat_manifolds import last_of_face
-from mb_contact.core.constraints.rows import TOUCHING
 from mb_contact.core.gradients.laws import active_laws
 from mb_contact.core.gradients.loops import closure_wrenches
-from mb_contact.core.gradients.readings import MOVED, TWIST_Q, body_rates
-from mb_contact.core.gradients.rows import gap_slope, place_contacts
 from mb_contact.core.gradients.step import follow
-from mb_contact.core.gradients.workspace import FINE, HELD
-from mb_contact.core.handle import FACE_GAP, PUSH_RATE, UNIT_LENGTH, UNIT_SPEED
+from mb_contact.core.gradients.workspace import HELD
+from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
-from mb_contact.core.integrate.kept_contacts import NO_FRAME
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.core.workspace import BOX
 from mb_contact.gradients.flow import Flow, Held
+from mb_contact.gradients.flow_rows import FlowRows, Rows
 from mb_contact.gradients.gains import Gain, push_out, slowed
+from mb_contact.gradients.kinks import Kink
 from mb_contact.gradients.midpoint import MidpointFlow
-from mb_contact.gradients.motion import cross, displaced, skew, step_map
+from mb_contact.gradients.motion import displaced, skew, step_map
 from mb_contact.gradients.runge_kutta import RungeKuttaFlow
 from mb_contact.types import WORLD
 
@@ -46,33 +41,7 @@ SAME = 1e-11  #: relative difference of velocities that is rounding
 RANK = 1e-9  #: part of the largest singular value below which impulses are not unique
 
 
-class Bodies(NamedTuple):
-    """Bodies at coordinates q and velocities v, about their own origins, and behind them the world, which rests."""
-
-    R: Any  #: (n + 1, 3, 3)
-    p: Any  #: (n + 1, 3)
-    X: Any  #: (n + 1, 6, N) twists by degree of freedom
-    V: Any  #: (n + 1, 6)
-    V_q: Any  #: (n + 1, 6, N)
-
-
-class Frames(NamedTuple):
-    """Contacts at one end of the step, k of them, and how they move with the columns."""
-
-    axes: Any  #: (k, 3, 3) normal and tangents
-    arms: Any  #: (2, k, 3) from the origins of both bodies to the point
-    by_axes: Any  #: (k, 3, 3, columns)
-    by_arms: Any  #: (2, k, 3, columns)
-
-
-class Rows(NamedTuple):
-    """Rows as wrenches on both bodies of their contacts about the bodies' origins, R of them; 0 of rows of joints."""
-
-    on: Any  #: (2, R, 6)
-    by: Any  #: (2, R, 6, columns)
-
-
-class FlowStep:
+class FlowStep(FlowRows):
     """The last step of a Differentiator's context, a step of a flow.
 
     Parameters
@@ -86,11 +55,12 @@ class FlowStep:
     """
 
     def __init__(self, differentiator, columns, width, near):
-        self.d, self.c, self.columns, self.width, self.near = differentiator, differentiator.context, columns, width, near
+        self.columns, self.near = columns, near
         self.gained = False  #: whether more has been removed than what contacts have added
-        self.q, self.v, self.gravity, self.dt = self.c.last
+        self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
+        free = Flow(differentiator, columns, width, None)
+        super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
         self.free = self._flow(self.c.work.v_free.copy())
-        self.dq, self.dv = self.free.unit("q"), self.free.unit("v")
 
     def _flow(self, v_end, held=None):
         kind = MidpointFlow if self.c.scene.integrator == "midpoint" else RungeKuttaFlow
@@ -105,7 +75,9 @@ class FlowStep:
         start = self._start()
         solution, at_end, end = c.solution, bool(c.flow_arrays.end_known[0]), c.end
         kept = solution.r[: self.rows].copy(), solution.u[: self.rows].copy()
-        solved = [(end.r[k, : self.rows], end.u[k, : self.rows]) for k in range(end.solved[0])] if at_end else [kept, kept]
+        solved = [kept, kept]
+        if at_end:
+            solved = [(end.r[k, : self.rows], end.u[k, : self.rows]) for k in range(end.solved[0])]
         self.beside = self._offsets()
         rows = self._wrenches(start)
         J = self._matrix(rows, self.bodies)
@@ -142,208 +114,24 @@ class FlowStep:
             self.gained = np.abs(v - c.v).max() > SAME * np.abs(v).max()
         return matrix, self._impulses(start, r, dr), self.unique
 
-    # --- both ends --------------------------------------------------------------------------
-
-    def _bodies(self, q, v):
-        """Bodies at (q, v)."""
-        c, (d, handle) = self.c, self.d.start
-        n, N = c.n, c.N
-        evaluate_inverse_derivatives(handle, q, v, np.zeros(N), self.gravity)
-        out = Bodies(np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3)), *(np.zeros((n + 1, 6, *m)) for m in ((N,), (), (N,))))
-        rates = np.empty((6, 6, N))
-        for k in range(n):
-            body_rates(handle, k, rates)
-            x = d.kin.p[k] - d.kin.p[c.tree.root[k]]
-            out.R[k], out.p[k] = d.kin.R[k], d.kin.p[k]
-            for own, about in ((out.X, rates[MOVED]), (out.V, d.V[k]), (out.V_q, rates[TWIST_Q])):
-                own[k, :3], own[k, 3:] = about[:3], about[3:] - skew(x) @ about[:3]
-            out.V_q[k, 3:] += skew(out.V[k, :3]) @ out.X[k, 3:]
-        out.R[n] = np.eye(3)
-        return out
-
-    def _rates(self, bodies, place):
-        """Normals, points and gaps (k, 7, N) by q, of ``place`` at the bodies' poses."""
-        at_origin = bodies.X.copy()
-        at_origin[:, 3:] += skew(bodies.p) @ bodies.X[:, :3]
-        a, b = self.pair
-        return place[:, :, :6] @ at_origin[a] + place[:, :, 6:] @ at_origin[b]
-
-    def _start(self):
-        """Frames where the step begins; what of the problem stays the same."""
-        c = self.c
-        count, _, _ = self.d._pose(self.v, np.zeros(c.N), np.zeros(3), ())
-        g, self.rows, self.count = self.d.arrays, self.d.count_rows(), count
-        geoms, pairs = c.world.geoms, c.contacts.pair[:count]
-        self.pair, self.closures = geoms.body[geoms.pairs[pairs]].T, len(c.couplings.closures.kind)
-        self.joint_rows, place = g.J[: self.rows].copy(), g.place[:count].copy()
-        self.own = np.ones(self.rows, bool)  # of joints and closures
-        self.own[[row for row, _, _, _ in self._axes()]] = False
-        self.joint = self.own & (c.rows.dof[g.at[: self.rows]] >= 0)
-        self.bodies = self._bodies(self.q, self.v)
-        rates = self._rates(self.bodies, place)
-        self.by_gap = rates[:, 6] @ self.dq
-        axes = np.stack((c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]), 1)
-        turn = skew(axes[:, 0]) @ rates[:, :3] @ self.dq
-        return self._framed(self.bodies, axes, -skew(axes) @ turn[:, None], c.contacts.point[:count],
-                            rates[:, 3:6] @ self.dq, self.dq)  # fmt: skip
-
-    def _framed(self, bodies, axes, by_axes, point, by_point, to):
-        """Frames at the bodies' poses, which move with ``to`` (N, columns)."""
-        arms = [point - bodies.p[k] for k in self.pair]
-        by_arms = [by_point - bodies.X[k, 3:] @ to for k in self.pair]
-        return Frames(axes, np.array(arms), by_axes, np.array(by_arms))
-
-    def _end(self, start, bodies, to):
-        """Frames at the poses in which contacts were looked for again."""
-        c, found, count = self.c, self.c.end_poses.contacts, self.count
-        t = start.axes[:, 1]
-        own = [find_contact(found, c.contacts.pair[i], c.contacts.feature[i], i) for i in range(count)]
-        own = [j if j >= 0 and tangential(tuple(t[i]), tuple(found.normal[j]))[1] >= NO_FRAME else -1
-               for i, j in enumerate(own)]  # fmt: skip
-        moved = self._moved(start, bodies, to)
-        n, by_n = start.axes[:, 0].copy(), start.by_axes[:, 0].copy()
-        carried = [moved.arms[s] + bodies.p[self.pair[s]] for s in range(2)]
-        by_carried = [moved.by_arms[s] + bodies.X[self.pair[s], 3:] @ to for s in range(2)]
-        x, by_x = 0.5 * (carried[0] + carried[1]), 0.5 * (by_carried[0] + by_carried[1])
-        known = [i for i, j in enumerate(own) if j >= 0]
-        if known:
-            rates = self._placed([own[i] for i in known], known, bodies)
-            by = rates @ to
-            at = [own[i] for i in known]
-            n[known], x[known], by_n[known], by_x[known] = found.normal[at], found.point[at], by[:, :3], by[:, 3:6]
-        along = np.einsum("ij,ij->i", t, n)[:, None]
-        a = t - along * n
-        by_t = start.by_axes[:, 1]
-        by_along = np.einsum("ijc,ij->ic", by_t, n) + np.einsum("ij,ijc->ic", t, by_n)
-        by_a = by_t - by_along[:, None] * n[:, :, None] - along[:, :, None] * by_n
-        size = np.linalg.norm(a, axis=1)[:, None]
-        t = a / size
-        by_t = (by_a - t[:, :, None] * np.einsum("ij,ijc->ic", t, by_a)[:, None]) / size[:, :, None]
-        axes = np.stack((n, t, cross(n, t)), 1)
-        by_axes = np.stack((by_n, by_t, skew(n) @ by_t - skew(t) @ by_n), 1)
-        return self._framed(bodies, axes, by_axes, x, by_x, to)
-
-    def _placed(self, found, own, bodies):
-        """Rates (k, 7, N) of contacts ``found`` where the step ends, which are ``own`` of its start."""
-        c, contacts, other = self.c, self.c.contacts, self.c.end_poses.contacts
-        names = ("pair", "gap", "point", "normal", "count")
-        kept = [(getattr(contacts, name), getattr(contacts, name).copy()) for name in names]
-        try:
-            for name in names[:-1]:
-                getattr(contacts, name)[: len(found)] = getattr(other, name)[found]
-            contacts.count[0] = len(found)
-            status, i = place_contacts(self.d.handle, c.handle)
-            if status != FINE:
-                raise self.d.refused(status, i)
-        finally:
-            for array, copy in kept:
-                array[:] = copy
-        pair, self.pair = self.pair, self.pair[:, own]
-        try:
-            return self._rates(bodies, self.d.arrays.place[: len(found)])
-        finally:
-            self.pair = pair
-
-    def _moved(self, start, bodies, to):
-        """Frames whose points go with each of both bodies from the start to these poses; axes are those of the start."""
-        arms, by_arms = [], []
-        for s, k in enumerate(self.pair):
-            turn = bodies.R[k] @ self.bodies.R[k].swapaxes(1, 2)
-            arm = np.einsum("kij,kj->ki", turn, start.arms[s])
-            back = start.by_arms[s] + skew(start.arms[s]) @ (self.bodies.X[k, :3] @ self.dq)
-            arms.append(arm)
-            by_arms.append(turn @ back - skew(arm) @ (bodies.X[k, :3] @ to))
-        return start._replace(arms=np.array(arms), by_arms=np.array(by_arms))
-
-    # --- rows -------------------------------------------------------------------------------
-
-    def _axes(self):
-        """(row, contact, axis, whether it is a force) of all rows of contacts."""
-        surfaces, extra = self.c.friction.surfaces, self.c.friction.extra
-        out = [(3 * i + a, i, a, True) for i in range(self.count) for a in range(3)]
-        for i in range(self.count):
-            pair, at = self.c.contacts.pair[i], int(extra[i])
-            sizes = ([0] if surfaces.torsional[pair] > 0.0 else []) + ([1, 2] if surfaces.rolling[pair] > 0.0 else [])
-            out += [(at + e, i, a, False) for e, a in enumerate(sizes)]
-        return out
-
-    def _wrenches(self, frames):
-        """Rows in these frames."""
-        out = Rows(np.zeros((2, self.rows, 6)), np.zeros((2, self.rows, 6, self.width)))
-        for row, i, a, is_force in self._axes():
-            d, by = frames.axes[i, a], frames.by_axes[i, a]
-            for s, sign in enumerate((1.0, -1.0)):
-                if self.pair[s][i] == WORLD:
-                    continue
-                if not is_force:
-                    out.on[s, row, :3], out.by[s, row, :3] = sign * d, sign * by
-                    continue
-                arm = frames.arms[s, i]
-                out.on[s, row] = sign * np.concatenate((cross(arm, d), d))
-                out.by[s, row] = sign * np.concatenate((skew(arm) @ by - skew(d) @ frames.by_arms[s, i], by))
-        return out
-
-    def _of(self):
-        """Bodies (2, R) of rows, of those of joints the world."""
-        out = np.full((2, self.rows), self.c.n)
-        for row, i, _, _ in self._axes():
-            out[:, row] = self.pair[:, i]
-        return out
-
-    def _matrix(self, rows, bodies):
-        """J (R, N) of rows, of joints and closures those of the start."""
-        of = self._of()
-        J = sum(np.einsum("rj,rjn->rn", rows.on[s], bodies.X[of[s]]) for s in range(2))
-        return np.where(self.own[:, None], self.joint_rows, J)
-
-    def _velocities(self, rows, bodies, to):
-        """Velocities (R,) of rows of contacts, and their derivative (R, columns) at fixed velocities of joints."""
-        of, u, by = self._of(), 0.0, 0.0
-        for s in range(2):
-            V = bodies.V[of[s]]
-            u = u + np.einsum("rj,rj->r", rows.on[s], V)
-            by = by + np.einsum("rjc,rj->rc", rows.by[s], V)
-            by = by + np.einsum("rj,rjn->rn", rows.on[s], bodies.V_q[of[s]]) @ to
-        return u, by
-
-    def _offsets(self):
-        """Derivative (R, columns) of the rows' offsets."""
-        c, count, settings = self.c, self.count, self.c.settings
-        out, self.slope = np.zeros((self.rows, self.width)), np.zeros(count)
-        gap, unit = c.contacts.gap, settings[UNIT_LENGTH]
-        slower, i = (1.0 - settings[PUSH_RATE]) / self.dt, 0
-        while i < count:
-            end = last_of_face(c.contacts, i)
-            face = np.arange(i, end)
-            low = i + int(np.argmax(np.abs(gap[i:end])))
-            share = 2.0 - 2.0 * abs(gap[low]) / settings[FACE_GAP] if end == i + 4 else 0.0
-            for j in face.tolist():
-                slope = gap_slope(gap[j], settings, self.dt, unit)
-                level = min(max(share, 0.0), 1.0) if gap[j] >= 0.0 else 0.0
-                if c.solution.pushed[3 * j] != 0.0:
-                    slope = level = 0.0
-                out[3 * j] += (slope - level * slower) * self.by_gap[j]
-                self.slope[j] = slope if level < 1.0 else 0.0
-                if 0.0 < level < 1.0:
-                    out[3 * j] += slower * gap[j] * 2.0 / settings[FACE_GAP] * np.sign(gap[low]) * self.by_gap[low]
-            i = end
-        return out
+    # --- problems ---------------------------------------------------------------------------
 
     def _asked(self, slip, by_slip, asked, by_asked):
         """Derivative (R, columns) of what laws of contacts look at where the step ends."""
-        by, little = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED]
-        for row, _, a, _ in self._axes():
+        by, little, compliance = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED], self.d.arrays.compliance
+        for row, i, a, _ in self._axes():
             if a == 1:
                 own = slice(row, row + 2)
                 by_x, by_y = mean_direction(slip[own], asked[own], little)
+                part = np.linalg.norm(slip[own]) / np.sqrt(max(compliance[row], 1e-300))
+                if part < self.near and np.linalg.norm(asked[own]) >= little:
+                    self.kinks[i] = Kink("slip", self.c.pair_links[int(self.c.contacts.pair[i])], i, float(part))
                 by[own] = by_y @ by_asked[own] + by_x @ by_slip[own]
         return by
 
     def _linear(self, rows, J, v, by):
         """Derivative (R, columns) of J v."""
         return self._velocities(rows, self._bodies(self.q, v), self.dq)[1] + J @ by
-
-    # --- problems ---------------------------------------------------------------------------
 
     def _inertia(self):
         """A."""
@@ -358,7 +146,8 @@ class FlowStep:
         c.solution.r[:rows_of], c.solution.u[:rows_of] = r, u
         jump = np.linalg.solve(A, J.T @ r)
         v = self.free.v_end + jump
-        by_law = self._velocities(rows, self._bodies(self.q, v), self.dq)[1] + self._own_velocities(v) + self.beside + by_bias
+        by_law = self._velocities(rows, self._bodies(self.q, v), self.dq)[1]
+        by_law += self._own_velocities(v) + self.beside + by_bias
         d, handle = self.d.start
         evaluate_inverse_derivatives(handle, self.q, np.zeros(c.N), jump, np.zeros(3))
         right = A @ self.by_free - d.d_q @ self.dq
@@ -367,8 +156,8 @@ class FlowStep:
         if "damping" in columns:
             right[:, columns["damping"]] -= 0.5 * self.dt * np.diag(jump)
         wrench, by_wrench = self._pushed(rows, r, np.zeros((rows_of, self.width)))
-        flow = Flow(self.d, self.columns, self.width, None, Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width))))
-        _, by_q, fixed = flow.forces(outside=False)
+        held = Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width)))
+        _, by_q, fixed = Flow(self.d, self.columns, self.width, None, held).forces(outside=False)
         right += fixed + by_q @ self.dq
         inverse = np.linalg.inv(A)
         g.compliance[:rows_of] = np.einsum("ri,ij,rj->r", J, inverse, J)
@@ -377,7 +166,7 @@ class FlowStep:
         right += J.T @ direct
         held = int(g.count[HELD])
         row, weight = g.row[:held], g.weight[:held]
-        B, pulled = np.zeros((held, c.N)), np.zeros((rows_of, held))
+        pulled = np.zeros((rows_of, held))
         for e in range(held):
             pulled[row[e], e] = weight[e, 0]
             if weight[e, 1] != 0.0:
@@ -416,8 +205,8 @@ class FlowStep:
             if g.drag[row] == 0.0:
                 continue
             if row < 3 * self.count and "friction" in self.columns:
-                out[row, self.columns["friction"].start + c.contacts.pair[row // 3]] = (
-                    g.drag[row] / c.rows.mu[row] * r[row - row % 3])
+                column = self.columns["friction"].start + c.contacts.pair[row // 3]
+                out[row, column] = g.drag[row] / c.rows.mu[row] * r[row - row % 3]
             if c.rows.law[at] == BOX and c.rows.dof[at] >= 0 and "joint_friction" in self.columns:
                 out[row, self.columns["joint_friction"].start + c.rows.dof[at]] = self.dt * g.drag[row]
         return out
@@ -460,7 +249,7 @@ class FlowStep:
 
     def _impulses(self, start, r, dr):
         """Derivatives (k, 3, columns) of impulses on A."""
-        r, dr = (x[: 3 * self.count].reshape(-1, 3, *x.shape[1:]) for x in (r, dr))
+        r, dr = (x[: 3 * self.count].reshape(self.count, 3, *x.shape[1:]) for x in (r, dr))
         return np.einsum("kac,kaj->kjc", dr, start.axes) + np.einsum("ka,kajc->kjc", r, start.by_axes)
 
 

@@ -123,7 +123,8 @@ class MidpointFlow(Flow):
         by_mass = -com @ self._gravity
         body = np.repeat(np.arange(len(tree.parent)), tree.nv)
         mine = tree.root == np.array([tree.root[body[np.argmax(row)]] for row in of])[:, None]
-        size = mine @ np.abs(tree.mass * by_mass) + of[:, dof] @ (0.5 * stretch * (q[tree.q_start[k]] - joints.rest[dof]))
+        size = mine @ np.abs(tree.mass * by_mass)
+        size += of[:, dof] @ (0.5 * stretch * (q[tree.q_start[k]] - joints.rest[dof]))
         evaluate_inverse_derivatives(self._handle, q, still, v, np.zeros(3))
         felt = np.array([mass_wrench(self._handle, k) for k in range(len(tree.parent))])
         by_mass += 0.5 * np.einsum("kj,kj->k", d.A, felt)

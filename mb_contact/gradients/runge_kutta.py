@@ -14,8 +14,8 @@ T = T0 + k (q* - (q0 + q1) / 2) + d (v* - (q1 - q0) / dt), and solved for behind
 
 import numpy as np
 
-from mb_contact.core.integrate.flow import chart_rates
 from mb_contact.core.constraints.servo import limited_efforts, servo_efforts
+from mb_contact.core.integrate.flow import chart_rates
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.gradients.flow import Flow
 from mb_contact.gradients.motion import displaced, skew, step_map

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
@@ -37,9 +36,9 @@ from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.dynamics.arguments import refuse_own_gravity
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
+from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
-from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.motion import cross
 
 #: what a step can be differentiated by
@@ -155,6 +154,7 @@ class Differentiator:
             step = FlowStep(self, columns, width, near)
             matrix, impulses, unique = step.run()
             self._kinks = kinks_of(c, self.arrays if self.count_rows() else None, step.gained)
+            self._kinks += tuple(step.kinks.values())
             return matrix, impulses, columns, unique
         if has_impacts(c):
             chain = Chain(self, columns, near)
@@ -372,7 +372,7 @@ def refuse_step(context, never):
 
 def refuse_flow(context):
     """InputError where a flow had what its derivative does not know."""
-    c, count = context, int(context.bilateral.info[COUNT])
+    c = context
     late = c.flow_arrays.end_known[0] and c.end.solved[1] != rows_in_use(c.handle)
     for has, what in (
         (c.impacts is not None and c.impacts.happened, "with impacts"),
