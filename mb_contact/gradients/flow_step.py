@@ -9,8 +9,8 @@
     v_k      A (v_k - v_f) = J* r_k,    laws of J v_k + offset + b_k and r_k         J = (J0 + J1) / 2
     q+, v+   the flow with the forces J* r / dt, less what contacts have added       (``gains.py``)
 
-with A = M(q) + dt/2 D, b_1 = 0 and then, as often as the step has solved, b_k = u(v_(k-1)) - J v_(k-1): normals and
-what sticks ask for u = J1 v, and tangents that slide for a slip as long, along the mean of both ends (``end_laws.py``),
+with A = M(q) + dt/2 D, b_1 = 0 and then, in as many rounds as a step may solve, b_k = u(v_(k-1)) - J v_(k-1): normals
+and what sticks ask for u = J1 v, and tangents that slide for a slip as long, along the mean of both ends (``end_laws.py``),
 
     u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
 
@@ -75,9 +75,10 @@ class FlowStep(FlowRows):
         start = self._start()
         solution, at_end, end = c.solution, bool(c.flow_arrays.end_known[0]), c.end
         kept = solution.r[: self.rows].copy(), solution.u[: self.rows].copy()
-        solved = [kept, kept]
+        solved = [kept]
         if at_end:
             solved = [(end.r[k, : self.rows], end.u[k, : self.rows]) for k in range(end.solved[0])]
+        solved += (len(end.r) - len(solved)) * solved[-1:]  # rounds that had nothing to change: beside here they have
         self.beside = self._offsets()
         rows = self._wrenches(start)
         J = self._matrix(rows, self.bodies)

@@ -65,7 +65,12 @@ def both(a, b, seed, integrator, slip):
     return Differences(sim, q, np.concatenate((w_a, v_a, w_b, v_b)))
 
 
-def agrees(differences, states=None, size=1e-7):
+def worst(differences, size):
+    """The worst difference by state and efforts: contacts of a few 1e-7 m ask for small steps of coordinates alone."""
+    return max(differences.worst(("q",), size), differences.worst(("v", "effort"), 100.0 * size))
+
+
+def agrees(differences, states=None):
     """Whether derivatives by state and efforts are those of the step."""
     differences.step()
     sim = differences.sim
@@ -74,13 +79,13 @@ def agrees(differences, states=None, size=1e-7):
     sim.set_state(differences.q, differences.v)
     found = sorted(set(sim.step(differences.effort).contacts["state"]))
     assert states is None or found == sorted(states)
-    return differences.worst(("q",), size) < 1e-7 and differences.worst(("v", "effort"), 100.0 * size) < 1e-8
+    return worst(differences, 1e-7) < 3e-8
 
 
 @pytest.mark.parametrize("integrator", FLOWS)
 @pytest.mark.parametrize(
     ("shape", "seed", "slip", "states", "removed"),
-    [("sphere", 0, 0.5, ["slip"], False), ("sphere", 3, 1e-3, ["stick"], False), ("cylinder", 0, 0.5, ["slip"], False),
+    [("sphere", 0, 0.5, ["slip"], False), ("sphere", 3, 1e-3, ["stick"], True), ("cylinder", 0, 0.5, ["slip"], False),
      ("cylinder", 1, 1e-3, ["stick"], True), ("cylinder", 5, 1e-3, ["separate", "stick"], True),
      ("box", 1, 1e-3, ["stick"], True)],
 )  # fmt: skip
@@ -103,23 +108,38 @@ def test_pairs(a, b, seed, slip, integrator):
     assert agrees(both(a, b, seed, integrator, slip))
 
 
-@pytest.mark.parametrize("integrator", FLOWS[:2])
-def test_a_box_on_a_table(integrator):
-    """A face that slides, sticks and hangs over the edge."""
+def on_table(integrator, shift, v):
+    """Differences of the box on its table, a little turned, moved by (x, z)."""
     scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
     sim = mb.Simulator(replace(scene, integrator=integrator))
     sim.reset()
-    push_out_fully(sim)
     q = sim.q
-    for shift, v, states in (((0.0, -1e-4), (0, 0, 0, 1.0, 0.5, 0), ["slip"]), ((0.0, -1e-4), (0,) * 6, ["stick"]),
-                             ((0.15, -4e-7), (0, 0.1, 0, 0, 1.0, 0), ["slip"])):  # fmt: skip
-        moved = q.copy()
-        moved[[0, 2]] += shift
-        moved[3:] = [0.0, 0.0, 0.0998334166468282, 0.9950041652780258]
-        differences = Differences(sim, moved, np.array(v, float))
-        differences.step()
-        assert sorted(set(differences.sim.step().contacts["state"])) or states
-        assert differences.worst(("q", "v"), 1e-8) < 1e-6
+    q[[0, 2]] += shift
+    q[3:] = [0.0, 0.0, np.sin(0.1), np.cos(0.1)]
+    return Differences(sim, q, np.array(v, float))
+
+
+@pytest.mark.parametrize("integrator", FLOWS[:2])
+@pytest.mark.parametrize(
+    ("shift", "v", "size", "states"),
+    [((0.0, -1e-4), (0, 0, 0, 1.0, 0.5, 0), 1e-6, ["slip"]), ((0.0, -1e-4), (0,) * 6, 1e-6, ["stick"]),
+     ((0.15, -4e-7), (0, 0.1, 0, 0, 1.0, 0), 1e-8, ["separate", "slip"])],
+)  # fmt: skip
+def test_a_box_on_a_table(shift, v, size, states, integrator):
+    """A face that slides, rests and hangs over the edge."""
+    differences = on_table(integrator, shift, v)
+    push_out_fully(differences.sim)
+    differences.sim.set_state(differences.q, differences.v)
+    assert sorted(set(differences.sim.step().contacts["state"])) == states
+    assert worst(differences, size) < 1e-7
+
+
+@pytest.mark.parametrize("gap", [3e-7, 7e-7])
+def test_a_face_a_little_above_its_table(gap):
+    """Its gaps close as slowly as penetrations are pushed out, but for some of that where they are larger."""
+    differences = on_table("midpoint", (0.0, gap), (0, 0, 0, 1.0, 0.5, 0))
+    differences.q[3:5] += 4e-7, 2e-7  # by one corner more than by the others
+    assert worst(differences, 1e-8) < 1e-5  # how its points share its weight is not unique, and turns it
 
 
 @pytest.mark.parametrize("integrator", FLOWS[:2])
@@ -131,7 +151,7 @@ def test_a_box_on_a_table(integrator):
 def test_states_of_scenes(name, seed, size, integrator):
     """A robot on its feet, a box that is pushed, and rows of joints and of a weld that comes on and off."""
     differences = state_of(name, seed, integrator)
-    assert max(differences.worst((by,), size) for by in ("q", "v", "effort")) < 3e-6
+    assert worst(differences, size) < 1e-6
 
 
 @pytest.mark.parametrize("integrator", FLOWS[:2])
