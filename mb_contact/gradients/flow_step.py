@@ -10,7 +10,7 @@
     q+, v+   the flow with the forces J* r / dt, less what contacts have added       (``gains.py``)
 
 with A = M(q) + dt/2 D, b_1 = 0 and then, in as many rounds as a step may solve, b_k = u(v_(k-1)) - J v_(k-1): normals
-and what sticks ask for u = J1 v, and tangents that slide for a slip as long, along the mean of both ends (``end_laws.py``),
+and what sticks ask for u = J1 v, and tangents that slide for a slip as long, along the mean of both ends,
 
     u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
 
@@ -105,7 +105,7 @@ class FlowStep(FlowRows):
             solution.r[: self.rows], solution.u[: self.rows] = kept
         flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
         matrix = flow.solve()
-        _, _, self.d.arrays.first[:] = self.d._columns(tuple(self.columns))
+        _, _, self.d.arrays.first[:] = self.d.columns_of(tuple(self.columns))
         for part in matrix:
             follow(self.d.handle, c.handle, part)
         if (c.v != flow.v_end).any():
@@ -194,7 +194,7 @@ class FlowStep(FlowRows):
         """Derivative (R, columns) of velocities of rows of joints and closures, and of their offsets, at fixed v."""
         c, g, kept = self.c, self.d.arrays, self.c.v.copy()
         c.v[:] = v
-        self.d._pose(self.v, np.zeros(c.N), np.zeros(3), ())
+        self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
         c.v[:], g.slope[: self.count] = kept, self.slope
         return self.own[:, None] * (g.u_q[: self.rows] @ self.dq + g.u_v[: self.rows] @ self.dv)
 
@@ -232,7 +232,7 @@ class FlowStep(FlowRows):
                 held[k] += r[row] * on[row]
         wrench += held
         by[:, :3] += skew(held[:, 3:]) @ (self.bodies.X[:, 3:] @ self.dq)
-        _, _, g.first[:] = self.d._columns(tuple(self.columns))
+        _, _, g.first[:] = self.d.columns_of(tuple(self.columns))
         out = np.empty((self.closures, 2, 6, self.width))
         closure_wrenches(self.d.handle, c.handle, dr, out)
         for i in range(self.closures):

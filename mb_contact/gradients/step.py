@@ -149,7 +149,7 @@ class Differentiator:
         """
         c = self.context
         refuse_step(c, self._never)
-        columns, width, _ = self._columns(tuple(names))
+        columns, width, _ = self.columns_of(tuple(names))
         if self._flows:
             step = FlowStep(self, columns, width, near)
             matrix, impulses, unique = step.run()
@@ -171,7 +171,7 @@ class Differentiator:
     def stage(self, v, moving, gravity, names, near):
         """As ``solve``, of the contact problem whose rows the context holds, from v; see ``pose_step``."""
         c = self.context
-        count, columns, width = self._pose(v, moving, gravity, names)
+        count, columns, width = self.pose(v, moving, gravity, names)
         matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
         solve_step(self.handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
         return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
@@ -182,7 +182,7 @@ class Differentiator:
 
     def rows(self, v, moving, gravity):
         """(J, derivative by q of J times the context's velocities), (rows, N), of the rows that the context holds."""
-        self._pose(v, moving, gravity, ())
+        self.pose(v, moving, gravity, ())
         rows = self.count_rows()
         return self.arrays.J[:rows].copy(), self.arrays.u_q[:rows].copy()
 
@@ -239,11 +239,11 @@ class Differentiator:
         """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
         c = self.context
         refuse_step(c, self._never)
-        columns, _, _ = self._recorded = self._columns(tuple(names))
+        columns, _, _ = self._recorded = self.columns_of(tuple(names))
         if self._flows or has_impacts(c):
             matrix = self.solve(names)[0]
             return np.concatenate(([WHOLE, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
-        _, _, width = self._pose(c.last.v, c.last.v, c.last.gravity, names)
+        _, _, width = self.pose(c.last.v, c.last.v, c.last.gravity, names)
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
         rows = int(c.rows.end[0] + c.bilateral.info[1])
@@ -261,7 +261,7 @@ class Differentiator:
         pull_step(self.handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
         return out
 
-    def _columns(self, names):
+    def columns_of(self, names):
         """Columns of the names, how many there are, and where those of COLUMNS begin."""
         if names not in self._plans:
             cut = np.cumsum([0, *(self._widths[name] if name in names else 0 for name in NAMES)]).tolist()
@@ -269,7 +269,7 @@ class Differentiator:
             self._plans[names] = columns, cut[-1], [*cut[:-1], *[cut[-2]] * (len(COLUMNS) - len(NAMES) + 1)]
         return self._plans[names]
 
-    def _pose(self, v, moving, gravity, names):
+    def pose(self, v, moving, gravity, names):
         """Pose the rows that the context holds; its contacts, the columns of the names and how many there are."""
         c = self.context
         count, rows = int(c.contacts.count[0]), self.count_rows()
@@ -286,7 +286,7 @@ class Differentiator:
             at = np.cumsum([0, *(widths[name] if name in names else 0 for name in COLUMNS)]).tolist()
             columns = {name: slice(*at[i : i + 2]) for i, name in enumerate(COLUMNS) if name in names}
         else:
-            columns, _, at = self._columns(tuple(names))
+            columns, _, at = self.columns_of(tuple(names))
         g.first[:] = at
         width = at[-1]
         if len(self._T) <= rows or self._T.shape[1] <= rows + width:
@@ -317,7 +317,7 @@ def refused_scene(context):
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
     if c.parts:
-        return "no derivative of a scene with embedded loops; set loops: multipliers"
+        return "no derivative of embedded loops; set loops: multipliers and integrator: semi_implicit_euler"
     if c.drift[PROJECTION] and c.couplings.rows:
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
