@@ -189,6 +189,9 @@ class ContactEnds(NamedTuple):
     arm_a: Annotated[Reals, "c", 3]  #: from the bodies' origins there to the point [m]
     arm_b: Annotated[Reals, "c", 3]
     ahead: Annotated[Reals, "c", 3]  #: what velocities of both ends have together beyond those of the rows [m/s]
+    r: Annotated[Reals, 5, "R"]  #: impulses and velocities of the rows in all problems of the step: those of its start,
+    u: Annotated[Reals, 5, "R"]  #: by which contacts are looked for at the end, then those with what is asked there
+    solved: Annotated[Integers, 2]  #: how many these were, and their rows
 
 
 class StepWork(NamedTuple):

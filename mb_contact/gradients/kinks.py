@@ -31,8 +31,11 @@ class Kink(NamedTuple):
     distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J]
 
 
-def kinks_of(context, g):
-    """Kinks that a kernel has found, as a tuple of Kink; g is None where a step has no rows."""
+def kinks_of(context, g, gained=True):
+    """Kinks that a kernel has found, as a tuple of Kink; g is None where a step has no rows.
+
+    ``gained`` is whether energy was removed whose derivative is not known.
+    """
     contacts, out = context.contacts, []
     found = 0 if g is None else int(g.count[KINKS])
     pair, count, links = contacts.pair.tolist() if found else [], 3 * int(contacts.count[0]), {}
@@ -48,6 +51,6 @@ def kinks_of(context, g):
     limit = context.tree.effort_limit
     for dof in np.flatnonzero((np.abs(context.effort) == limit) & (limit > 0.0)).tolist():
         out.append(Kink("effort_limit", (dof,), -1, 0.0))
-    if (removed := float(context.work.record[ENERGY_REMOVED])) > 0.0:
+    if gained and (removed := float(context.work.record[ENERGY_REMOVED])) > 0.0:
         out.append(Kink("energy_removed", (), -1, removed))
     return tuple(out)

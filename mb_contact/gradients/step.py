@@ -29,21 +29,21 @@ from mb_contact.core.gradients.workspace import (
     make_gradient_handle,
 )
 from mb_contact.core.handle import PROJECTION
-from mb_contact.core.solve.friction import COULOMB_VISCOUS
+from mb_contact.core.solve.friction import COULOMB, COULOMB_VISCOUS, MODEL
+from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.dynamics.arguments import refuse_own_gravity
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
+from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
-from mb_contact.gradients.midpoint import MidpointStep
 from mb_contact.gradients.motion import cross
 
 #: what a step can be differentiated by
 NAMES = ("q", "v", "effort", "mass", "friction", "damping", "joint_friction", "restitution")
 COLUMNS = (*NAMES[:-1], "least", "offset", "shift")  #: of kernels: impacts alone, stage by stage, know restitution
-KNOWN = ("semi_implicit_euler", "midpoint")  #: integrators, of the second the smooth motion
 WHOLE = -1.0  #: HELD_ROWS of a record behind which the matrix of the step stands: of impacts, and of midpoint
 NEAR = 1e-7  #: default of what counts as near a kink [sqrt(N s m/s)]
 WHY = {
@@ -103,7 +103,7 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
-        self._flows = context.scene.integrator == "midpoint"
+        self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
 
@@ -149,10 +149,13 @@ class Differentiator:
         """
         c = self.context
         refuse_step(c, self._never)
-        columns, width, _ = self._columns(tuple(names))
+        columns, width, _ = self.columns_of(tuple(names))
         if self._flows:
-            self._kinks = kinks_of(c, None)
-            return MidpointStep(self, columns, width).solve(), np.zeros((0, 3, width)), columns, True
+            step = FlowStep(self, columns, width, near)
+            matrix, impulses, unique = step.run()
+            self._kinks = kinks_of(c, self.arrays if self.count_rows() else None, step.gained)
+            self._kinks += tuple(step.kinks.values())
+            return matrix, impulses, columns, unique
         if has_impacts(c):
             chain = Chain(self, columns, near)
             matrix, impulses, unique = chain.run()
@@ -168,7 +171,7 @@ class Differentiator:
     def stage(self, v, moving, gravity, names, near):
         """As ``solve``, of the contact problem whose rows the context holds, from v; see ``pose_step``."""
         c = self.context
-        count, columns, width = self._pose(v, moving, gravity, names)
+        count, columns, width = self.pose(v, moving, gravity, names)
         matrix, impulses = np.empty((2, c.N, width)), np.empty((count, 3, width))
         solve_step(self.handle, c.handle, c.last.dt, near, matrix, impulses, self._T)
         return matrix, impulses, columns, bool(self.arrays.count[UNIQUE])
@@ -179,7 +182,7 @@ class Differentiator:
 
     def rows(self, v, moving, gravity):
         """(J, derivative by q of J times the context's velocities), (rows, N), of the rows that the context holds."""
-        self._pose(v, moving, gravity, ())
+        self.pose(v, moving, gravity, ())
         rows = self.count_rows()
         return self.arrays.J[:rows].copy(), self.arrays.u_q[:rows].copy()
 
@@ -236,11 +239,11 @@ class Differentiator:
         """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
         c = self.context
         refuse_step(c, self._never)
-        columns, _, _ = self._recorded = self._columns(tuple(names))
+        columns, _, _ = self._recorded = self.columns_of(tuple(names))
         if self._flows or has_impacts(c):
             matrix = self.solve(names)[0]
             return np.concatenate(([WHOLE, 0.0, len(self._kinks), c.last.dt], matrix.ravel())), columns
-        _, _, width = self._pose(c.last.v, c.last.v, c.last.gravity, names)
+        _, _, width = self.pose(c.last.v, c.last.v, c.last.gravity, names)
         if self._Z.shape[1] != width:
             self._Z = np.empty((c.N, width))
         rows = int(c.rows.end[0] + c.bilateral.info[1])
@@ -258,7 +261,7 @@ class Differentiator:
         pull_step(self.handle, self.context.handle, record, y.copy(), self._T, out[: first[-1]])
         return out
 
-    def _columns(self, names):
+    def columns_of(self, names):
         """Columns of the names, how many there are, and where those of COLUMNS begin."""
         if names not in self._plans:
             cut = np.cumsum([0, *(self._widths[name] if name in names else 0 for name in NAMES)]).tolist()
@@ -266,7 +269,7 @@ class Differentiator:
             self._plans[names] = columns, cut[-1], [*cut[:-1], *[cut[-2]] * (len(COLUMNS) - len(NAMES) + 1)]
         return self._plans[names]
 
-    def _pose(self, v, moving, gravity, names):
+    def pose(self, v, moving, gravity, names):
         """Pose the rows that the context holds; its contacts, the columns of the names and how many there are."""
         c = self.context
         count, rows = int(c.contacts.count[0]), self.count_rows()
@@ -277,20 +280,20 @@ class Differentiator:
         g.apart[:count], g.least[:count], g.given[:count] = (0, 0.0, 0.0) if phase is None else phase
         status, contact = pose_step(self.handle, c.handle, c.last.q, v, moving, gravity, c.last.dt)
         if status != FINE:
-            raise self._refused(status, contact)
+            raise self.refused(status, contact)
         if HANDED_ON[0] in names:
             widths = {**self._widths, "restitution": 0, "least": count, "offset": rows, "shift": c.N}
             at = np.cumsum([0, *(widths[name] if name in names else 0 for name in COLUMNS)]).tolist()
             columns = {name: slice(*at[i : i + 2]) for i, name in enumerate(COLUMNS) if name in names}
         else:
-            columns, _, at = self._columns(tuple(names))
+            columns, _, at = self.columns_of(tuple(names))
         g.first[:] = at
         width = at[-1]
         if len(self._T) <= rows or self._T.shape[1] <= rows + width:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + width))
         return count, columns, width
 
-    def _refused(self, status, contact):
+    def refused(self, status, contact):
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
@@ -306,7 +309,7 @@ class Differentiator:
 def refused_scene(context):
     """What a scene has of which no step has a derivative, as a sentence, or None."""
     c, scene = context, context.scene
-    if scene.integrator not in KNOWN or scene.collision_scheme != "time_stepping":
+    if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
     if scene.friction_model == "coulomb_polyhedral":
@@ -314,7 +317,7 @@ def refused_scene(context):
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
     if c.parts:
-        return "no derivative of a scene with embedded loops; set loops: multipliers"
+        return "no derivative of embedded loops; set loops: multipliers and integrator: semi_implicit_euler"
     if c.drift[PROJECTION] and c.couplings.rows:
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
@@ -361,10 +364,23 @@ def refuse_step(context, never):
                              "motion times and positions, and no targets")  # fmt: skip
         if has_impacts(c):
             raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
-    if c.scene.integrator == "midpoint":
-        impacts = c.impacts is not None and c.impacts.happened
-        if impacts or c.rows.end[0] + c.bilateral.info[1] > 0 or c.flow_arrays.count[0] > 1:
-            raise InputError("no derivative of a step of midpoint in several pieces or with contacts, limits, loops, "
-                             "gears or friction in joints; set integrator: semi_implicit_euler")  # fmt: skip
+    if c.scene.integrator != "semi_implicit_euler":
+        refuse_flow(c)
     if c.work.record[PIECES] > 1 or c.work.record[BY_EULER]:
         raise InputError("no derivative of a step that was taken in pieces; lower the time step")
+
+
+def refuse_flow(context):
+    """InputError where a flow had what its derivative does not know."""
+    c = context
+    late = c.flow_arrays.end_known[0] and c.end.solved[1] != rows_in_use(c.handle)
+    for has, what in (
+        (c.impacts is not None and c.impacts.happened, "with impacts"),
+        (c.flow_arrays.count[0] > 1, "in several pieces"),
+        (c.scene.motions, "with driven joints"),
+        (c.contacts.count[0] and c.friction.model[MODEL] != COULOMB, "with contacts whose friction is not Coulomb's"),
+        (late, "that reaches a limit by its contacts"),
+    ):
+        if has:
+            raise InputError(f"no derivative of a step of {c.scene.integrator} {what}; set integrator: "
+                             "semi_implicit_euler")  # fmt: skip

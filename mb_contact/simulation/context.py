@@ -281,7 +281,7 @@ class StepContext:
         self.contacts = make_contacts(capacity)
         self.rows = _workspace.make_rows(self.n, rows)
         self.frames = allocate(_workspace.Frames, c=capacity)
-        self.end = allocate(_workspace.ContactEnds, c=capacity)
+        self.end = allocate(_workspace.ContactEnds, c=capacity, R=rows)
         self.soft = allocate(
             _workspace.Soft, e=capacity if self.is_soft else 0, elastic=int(self.is_soft), energy=self.arrays.elastic
         )

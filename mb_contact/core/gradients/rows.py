@@ -25,7 +25,7 @@ from mb_contact.core.gradients.motion import (
 )
 from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import kernel, sweep, unlocked
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -66,10 +66,11 @@ def pose_rows(g, a, v, dt):
         late = g.smooth[0] != 0.0 and _is_met(a.need.met, a.contacts, i)
         for k in range(3):
             late = late or a.contacts.spread[i, k] != 0.0
-        unequal = a.friction.mu[i, 0] != a.friction.mu[i, 1]
-        status = LATER if late else UNEQUAL if unequal else place_contact(g, a, i)
-        if status != FINE:
-            return status, i
+        if late or a.friction.mu[i, 0] != a.friction.mu[i, 1]:
+            return LATER if late else UNEQUAL, i
+    status, i = place_contacts(g, a)
+    if status != FINE:
+        return status, i
     level_contacts(g, a)
     for i in range(count):
         _contact(g, a, i, dt)
@@ -81,6 +82,16 @@ def pose_rows(g, a, v, dt):
         if status == FINE and (row < end or row >= behind):
             status = _joint(g, a, row, dt)
     return status, -1
+
+
+@unlocked
+def place_contacts(g, a):
+    """``place`` of all contacts, at the coordinates where inverse dynamics were evaluated last; (status, contact)."""
+    for i in range(a.contacts.count[0]):
+        status = place_contact(g, a, i)
+        if status != FINE:
+            return status, i
+    return FINE, -1
 
 
 @kernel

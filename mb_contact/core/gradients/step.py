@@ -90,8 +90,8 @@ def solve_step(g, a, dt, near, out, dp, T):
     expand_right(g.d.before, g.d.M, dv)
     _impulses(g, a, dp, T)
     _coordinates(g, a, dt, dq, dv)
-    _follow(g, a, dq)
-    _follow(g, a, dv)
+    follow(g, a, dq)
+    follow(g, a, dv)
 
 
 @kernel
@@ -277,7 +277,7 @@ def _turn(g, i, w, dq):
 
 
 @kernel
-def _follow(g, a, X):
+def follow(g, a, X):
     """Joints that follow others by gears are put where these have them, before a step and behind it."""
     gears, tree = a.gears, g.d.tree
     for e in range(gears.ratio.shape[0]):

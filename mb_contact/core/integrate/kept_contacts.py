@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.compile.handles import handle
+from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
@@ -181,9 +182,12 @@ def solve_at_end(h, f, p):
     Where none wander the solution is only polished.  GAINED_ENERGY where the velocities at the end have no end: in
     folds each round's impulses were 30 times those before.
     """
+    h.end.solved[0] = 0
+    _keep(h)
     status = pose_at_end(h, f, p)
     if status == OK and (f.end_known[0] != 0 or h.work.info[ITERATIONS] > 0):
         status = solve_again(h)
+    _keep(h)
     least = np.inf
     for turn in range(ROUNDS + 1):
         change = asked_change(h, f) if status == OK else 0.0
@@ -193,7 +197,17 @@ def solve_at_end(h, f, p):
             return GAINED_ENERGY
         if turn < ROUNDS:
             least, status = min(least, change), solve_again(h)
+            _keep(h)
     return status
+
+
+@kernel
+def _keep(h):
+    """Keep what this problem of the step has solved, for derivatives (``gradients/flow_step.py``)."""
+    problem, rows = h.end.solved[0], rows_in_use(h)
+    copy(rows, h.sol.r, h.end.r[problem])
+    copy(rows, h.sol.u, h.end.u[problem])
+    h.end.solved[0], h.end.solved[1] = problem + 1, rows
 
 
 @kernel

@@ -1,0 +1,265 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of steps by flows with rows (core/integrate/flow_step.py): their stages one behind the other.
+
+    v_f      where the flow ends without impulses                  (``midpoint.py``, ``runge_kutta.py``)
+    v_0      A (v_0 - v_f) = J0* r,     laws of J0 v_0 + offset and r                J0 the rows at q
+    q_1      q o exp(dt (v + v_0) / 2), where contacts are looked for again          J1 the rows there
+    v_k      A (v_k - v_f) = J* r_k,    laws of J v_k + offset + b_k and r_k         J = (J0 + J1) / 2
+    q+, v+   the flow with the forces J* r / dt, less what contacts have added       (``gains.py``)
+
+with A = M(q) + dt/2 D, b_1 = 0 and then, in as many rounds as a step may solve, b_k = u(v_(k-1)) - J v_(k-1): normals
+and what sticks ask for u = J1 v, and tangents that slide for a slip as long, along the mean of both ends,
+
+    u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
+
+Rows of joints and closures are those of the start throughout.  In each problem what holds is solved as in
+``core/gradients/solve.py``, with the impulses of its own solution.
+"""
+
+import numpy as np
+
+from mb_contact.core.gradients.laws import active_laws
+from mb_contact.core.gradients.loops import closure_wrenches
+from mb_contact.core.gradients.step import follow
+from mb_contact.core.gradients.workspace import HELD
+from mb_contact.core.handle import UNIT_SPEED
+from mb_contact.core.integrate.end_laws import SLIDING
+from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
+from mb_contact.core.workspace import BOX
+from mb_contact.gradients.flow import Flow, Held
+from mb_contact.gradients.flow_rows import FlowRows, Rows
+from mb_contact.gradients.gains import Gain, push_out, slowed
+from mb_contact.gradients.kinks import Kink
+from mb_contact.gradients.midpoint import MidpointFlow
+from mb_contact.gradients.motion import displaced, skew, step_map
+from mb_contact.gradients.runge_kutta import RungeKuttaFlow
+from mb_contact.types import WORLD
+
+SAME = 1e-11  #: relative difference of velocities that is rounding
+RANK = 1e-9  #: part of the largest singular value below which impulses are not unique
+
+
+class FlowStep(FlowRows):
+    """The last step of a Differentiator's context, a step of a flow.
+
+    Parameters
+    ----------
+    differentiator : Differentiator
+    columns : dict of str to slice
+    width : int
+        Of all columns.
+    near : float
+        As of ``step_derivatives``.
+    """
+
+    def __init__(self, differentiator, columns, width, near):
+        self.columns, self.near = columns, near
+        self.gained = False  #: whether more has been removed than what contacts have added
+        self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
+        free = Flow(differentiator, columns, width, None)
+        super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
+        self.free = self._flow(self.c.work.v_free.copy())
+
+    def _flow(self, v_end, held=None):
+        kind = MidpointFlow if self.c.scene.integrator == "midpoint" else RungeKuttaFlow
+        return kind(self.d, self.columns, self.width, v_end, held)
+
+    def run(self):
+        """(matrix (2, N, columns), impulses (k, 3, columns), unique) of the step."""
+        c, free = self.c, self.free.solve()
+        self.by_free = free[1]
+        if not self.d.count_rows():
+            return free, np.zeros((0, 3, self.width)), True
+        start = self._start()
+        solution, at_end, end = c.solution, bool(c.flow_arrays.end_known[0]), c.end
+        kept = solution.r[: self.rows].copy(), solution.u[: self.rows].copy()
+        solved = [kept]
+        if at_end:
+            solved = [(end.r[k, : self.rows], end.u[k, : self.rows]) for k in range(end.solved[0])]
+        solved += (len(end.r) - len(solved)) * solved[-1:]  # rounds that had nothing to change: beside here they have
+        self.beside = self._offsets()
+        rows = self._wrenches(start)
+        J = self._matrix(rows, self.bodies)
+        try:
+            v, by, _ = self._solve(rows, J, *solved[0], 0.0)
+            way = 0.5 * self.dt * (self.v + v)
+            by_q, by_way = step_map(c.tree, way)
+            to = by_q @ self.dq + 0.5 * self.dt * by_way @ (self.dv + by)
+            q = displaced(c.tree, self.q, way) if at_end else self.q
+            bodies = self._bodies(q, self.v)
+            there = self._wrenches(self._end(start, bodies, to) if at_end else self._moved(start, bodies, to))
+            mean = Rows(0.5 * (rows.on + there.on), 0.5 * (rows.by + there.by))
+            J_mean = self._matrix(mean, self.bodies)
+            slip, by_slip = self._velocities(rows, self.bodies, self.dq)
+            by_bias, by_slip = 0.0, by_slip + J @ self.dv
+            for k, (r, u) in enumerate(solved[1:]):
+                v, by, dr = self._solve(mean, J_mean, r, u, by_bias)
+                if k + 2 < len(solved):
+                    asked, by_asked = self._velocities(there, self._bodies(q, v), to)
+                    by_asked += self._matrix(there, self._bodies(q, v)) @ by
+                    by_bias = self._asked(slip, by_slip, asked, by_asked) - self._linear(mean, J_mean, v, by)
+                    by_bias[self.own] = 0.0
+        finally:
+            solution.r[: self.rows], solution.u[: self.rows] = kept
+        flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
+        matrix = flow.solve()
+        _, _, self.d.arrays.first[:] = self.d.columns_of(tuple(self.columns))
+        for part in matrix:
+            follow(self.d.handle, c.handle, part)
+        if (c.v != flow.v_end).any():
+            gain = Gain(flow.work, flow.by_work, *push_out(c, self.beside, dr))
+            v, matrix[1] = slowed(c, self.d.start, self.columns.get("mass"), self._bodies(c.q, flow.v_end), flow.v_end,
+                                  *matrix, gain)  # fmt: skip
+            self.gained = np.abs(v - c.v).max() > SAME * np.abs(v).max()
+        return matrix, self._impulses(start, r, dr), self.unique
+
+    # --- problems ---------------------------------------------------------------------------
+
+    def _asked(self, slip, by_slip, asked, by_asked):
+        """Derivative (R, columns) of what laws of contacts look at where the step ends."""
+        by, little, compliance = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED], self.d.arrays.compliance
+        for row, i, a, _ in self._axes():
+            if a == 1:
+                own = slice(row, row + 2)
+                by_x, by_y = mean_direction(slip[own], asked[own], little)
+                part = np.linalg.norm(slip[own]) / np.sqrt(max(compliance[row], 1e-300))
+                if part < self.near and np.linalg.norm(asked[own]) >= little:
+                    self.kinks[i] = Kink("slip", self.c.pair_links[int(self.c.contacts.pair[i])], i, float(part))
+                by[own] = by_y @ by_asked[own] + by_x @ by_slip[own]
+        return by
+
+    def _linear(self, rows, J, v, by):
+        """Derivative (R, columns) of J v."""
+        return self._velocities(rows, self._bodies(self.q, v), self.dq)[1] + J @ by
+
+    def _inertia(self):
+        """A."""
+        d, handle = self.d.start
+        evaluate_inverse_derivatives(handle, self.q, np.zeros(self.c.N), np.zeros(self.c.N), np.zeros(3))
+        return d.M + np.diag(self.c.work.implicit)
+
+    def _solve(self, rows, J, r, u, by_bias):
+        """A problem with the impulses r and the velocities u: v behind it, its derivative, that of r (R, columns)."""
+        c, g, columns, rows_of = self.c, self.d.arrays, self.columns, self.rows
+        A = self._inertia()
+        c.solution.r[:rows_of], c.solution.u[:rows_of] = r, u
+        jump = np.linalg.solve(A, J.T @ r)
+        v = self.free.v_end + jump
+        by_law = self._velocities(rows, self._bodies(self.q, v), self.dq)[1]
+        by_law += self._own_velocities(v) + self.beside + by_bias
+        d, handle = self.d.start
+        evaluate_inverse_derivatives(handle, self.q, np.zeros(c.N), jump, np.zeros(3))
+        right = A @ self.by_free - d.d_q @ self.dq
+        if "mass" in columns:
+            right[:, columns["mass"]] -= self.free.masses()
+        if "damping" in columns:
+            right[:, columns["damping"]] -= 0.5 * self.dt * np.diag(jump)
+        wrench, by_wrench = self._pushed(rows, r, np.zeros((rows_of, self.width)))
+        held = Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width)))
+        _, by_q, fixed = Flow(self.d, self.columns, self.width, None, held).forces(outside=False)
+        right += fixed + by_q @ self.dq
+        inverse = np.linalg.inv(A)
+        g.compliance[:rows_of] = np.einsum("ri,ij,rj->r", J, inverse, J)
+        active_laws(self.d.handle, c.handle, self.near)
+        direct = self._direct(r)
+        right += J.T @ direct
+        held = int(g.count[HELD])
+        row, weight = g.row[:held], g.weight[:held]
+        pulled = np.zeros((rows_of, held))
+        for e in range(held):
+            pulled[row[e], e] = weight[e, 0]
+            if weight[e, 1] != 0.0:
+                pulled[row[e] + 1, e] = weight[e, 1]
+            elif row[e] % 3 == 0 and row[e] < 3 * self.count:
+                f = c.rows.next[row[e]]
+                while f >= 0:
+                    pulled[f, e] += g.drag[f]
+                    f = c.rows.next[f]
+        look = np.zeros((held, rows_of))
+        look[np.arange(held), row] = weight[:, 0]
+        two = np.flatnonzero(weight[:, 1])
+        look[two, row[two] + 1] = weight[two, 1]
+        B, C = pulled.T @ J, look @ J
+        soft = g.softness[:held]
+        scale = 1.0 / np.sqrt(np.maximum(np.einsum("ei,ij,ej->e", B, inverse, B) + soft, 1e-300))
+        T = (C @ inverse @ B.T + np.diag(soft)) * scale * scale[:, None]
+        y = -scale[:, None] * (look @ by_law + C @ inverse @ right)
+        x, _, rank, _ = np.linalg.lstsq(T, y, rcond=RANK) if held else (np.zeros((0, self.width)), 0, 0, 0)
+        x, self.unique = scale[:, None] * x, int(rank) == held
+        return v, inverse @ (right + B.T @ x), direct + pulled @ x
+
+    def _own_velocities(self, v):
+        """Derivative (R, columns) of velocities of rows of joints and closures, and of their offsets, at fixed v."""
+        c, g, kept = self.c, self.d.arrays, self.c.v.copy()
+        c.v[:] = v
+        self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
+        c.v[:], g.slope[: self.count] = kept, self.slope
+        return self.own[:, None] * (g.u_q[: self.rows] @ self.dq + g.u_v[: self.rows] @ self.dv)
+
+    def _direct(self, r):
+        """What impulses (R, columns) of rows that slip follow at once: bounds of friction."""
+        c, g, out = self.c, self.d.arrays, np.zeros((self.rows, self.width))
+        for row in range(self.rows):
+            at = g.at[row]
+            if g.drag[row] == 0.0:
+                continue
+            if row < 3 * self.count and "friction" in self.columns:
+                column = self.columns["friction"].start + c.contacts.pair[row // 3]
+                out[row, column] = g.drag[row] / c.rows.mu[row] * r[row - row % 3]
+            if c.rows.law[at] == BOX and c.rows.dof[at] >= 0 and "joint_friction" in self.columns:
+                out[row, self.columns["joint_friction"].start + c.rows.dof[at]] = self.dt * g.drag[row]
+        return out
+
+    def _pushed(self, rows, r, dr):
+        """Impulses (n, 6) on bodies about their origins, and their derivative (n, 6, columns)."""
+        n, of = self.c.n, self._of()
+        wrench, by = np.zeros((n + 1, 6)), np.zeros((n + 1, 6, self.width))
+        for s in range(2):
+            np.add.at(wrench, of[s], rows.on[s] * r[:, None])
+            np.add.at(by, of[s], rows.by[s] * r[:, None, None] + rows.on[s][:, :, None] * dr[:, None])
+        if self.closures:
+            self._add_closures(wrench, by, r, dr)
+        return wrench[:n], by[:n]
+
+    def _add_closures(self, wrench, by, r, dr):
+        """Those of closures, from the inverse dynamics at the start on."""
+        c, g, kinds, kin = self.c, self.d.arrays, self.c.couplings.closures, self.d.start[0].kin
+        held = np.zeros_like(wrench)
+        for row in np.flatnonzero(self.own & ~self.joint).tolist():
+            for k, on in ((c.rows.body_a[row], c.rows.on_a), (c.rows.body_b[row], c.rows.on_b)):
+                held[k] += r[row] * on[row]
+        wrench += held
+        by[:, :3] += skew(held[:, 3:]) @ (self.bodies.X[:, 3:] @ self.dq)
+        _, _, g.first[:] = self.d.columns_of(tuple(self.columns))
+        out = np.empty((self.closures, 2, 6, self.width))
+        closure_wrenches(self.d.handle, c.handle, dr, out)
+        for i in range(self.closures):
+            for s, k in enumerate((kinds.body_a[i], kinds.body_b[i])):
+                if k != WORLD:
+                    by[k] += out[i, s]
+                    by[k, :3] -= skew(kin.p[k]) @ out[i, s, 3:]
+
+
+    def _held(self, rows, r, dr):
+        """Impulses as forces of a flow."""
+        wrench, by = self._pushed(rows, r, dr)
+        joint = self.joint_rows * self.joint[:, None]
+        return Held(wrench / self.dt, by / self.dt, joint.T @ r / self.dt, joint.T @ dr / self.dt)
+
+    def _impulses(self, start, r, dr):
+        """Derivatives (k, 3, columns) of impulses on A."""
+        r, dr = (x[: 3 * self.count].reshape(self.count, 3, *x.shape[1:]) for x in (r, dr))
+        return np.einsum("kac,kaj->kjc", dr, start.axes) + np.einsum("ka,kajc->kjc", r, start.by_axes)
+
+
+def mean_direction(x, y, little):
+    """Derivatives (2, 2) by x and by y of ``|y| (x + y) / |x + y|``, or of y where it is little or has turned round."""
+    size, both = np.linalg.norm(y), x + y
+    if size < little or x @ y <= 0.5 * size * np.linalg.norm(x):
+        return np.zeros((2, 2)), np.eye(2)
+    length = np.linalg.norm(both)
+    s = both / length
+    turned = size / length * (np.eye(2) - np.outer(s, s))
+    return turned, turned + np.outer(s, y / size)

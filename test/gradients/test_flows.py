@@ -1,0 +1,256 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of steps of midpoint, rk4 and adaptive with rows, beside differences of them.
+
+Covers gradients/flow.py, gradients/flow_rows.py, gradients/flow_step.py, gradients/gains.py, gradients/runge_kutta.py.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.core.integrate.flow import chart_rates
+from mb_contact.errors import InputError
+from mb_contact.gradients.motion import displacement
+from mb_contact.gradients.runge_kutta import chart_map
+from oracles.step_differences import Differences, push_out_fully
+from scenes.gradient_scenes import SCENES, pair, posed
+
+M = mb.model
+FLOWS = ("midpoint", "rk4", "adaptive")
+
+
+def state_of(name, seed, integrator):
+    """Differences of a seeded state of a scene."""
+    sim, draw = SCENES[name]()
+    scene = replace(sim.scene, integrator=integrator)
+    if scene.loop_closures:
+        scene = replace(scene, loops="auto", loop_closures=(replace(scene.loop_closures[0], attached=True),))
+    sim = mb.Simulator(scene)
+    sim.reset()
+    push_out_fully(sim)
+    return Differences(sim, *draw(np.random.default_rng(seed)))
+
+
+def rolling(shape, seed, integrator, slip, speed=3.0, **more):
+    """Differences of a body that touches the ground, turns, and slips there at about that speed [m/s]."""
+    sim, draw = posed(shape, integrator=integrator, **more)()
+    push_out_fully(sim)
+    rng = np.random.default_rng(seed)
+    q, _, _ = draw(rng)
+    sim.set_state(q, np.zeros(6))
+    sim.step()
+    arm, w = sim.context.contacts.point[0] - q[:3], speed * rng.normal(size=3)
+    slip = slip * rng.normal(size=3)
+    slip[2] = -1e-3
+    return Differences(sim, q, np.concatenate((w, slip - np.cross(w, arm))))
+
+
+def both(a, b, seed, integrator, slip):
+    """Differences of two bodies that touch, turn, and slip on each other."""
+    sim, draw = pair(a, b)()
+    sim = mb.Simulator(replace(sim.scene, integrator=integrator))
+    sim.reset()
+    push_out_fully(sim)
+    rng = np.random.default_rng(seed)
+    q, _, _ = draw(rng)
+    sim.set_state(q, np.zeros(12))
+    sim.step()
+    x, n = sim.context.contacts.point[0], sim.context.contacts.normal[0]
+    w_a, w_b, v_b = rng.normal(size=(3, 3))
+    slip = slip * rng.normal(size=3)
+    slip -= n * (n @ slip) + 1e-3 * n
+    v_a = slip + v_b + np.cross(w_b, x - q[7:10]) - np.cross(w_a, x - q[:3])
+    return Differences(sim, q, np.concatenate((w_a, v_a, w_b, v_b)))
+
+
+def worst(differences, size):
+    """The worst difference by state and efforts: contacts of a few 1e-7 m ask for small steps of coordinates alone."""
+    return max(differences.worst(("q",), size), differences.worst(("v", "effort"), 100.0 * size))
+
+
+def agrees(differences, states=None):
+    """Whether derivatives by state and efforts are those of the step."""
+    differences.step()
+    sim = differences.sim
+    assert not sim.step_derivatives((), near=1e-4).kinks
+    sim.restore(differences.start)
+    sim.set_state(differences.q, differences.v)
+    found = sorted(set(sim.step(differences.effort).contacts["state"]))
+    assert states is None or found == sorted(states)
+    return worst(differences, 1e-7) < 3e-8
+
+
+@pytest.mark.parametrize("integrator", FLOWS)
+@pytest.mark.parametrize(
+    ("shape", "seed", "slip", "states", "removed"),
+    [("sphere", 0, 0.5, ["slip"], False), ("sphere", 3, 1e-3, ["stick"], True), ("cylinder", 0, 0.5, ["slip"], False),
+     ("cylinder", 1, 1e-3, ["stick"], True), ("cylinder", 5, 1e-3, ["separate", "stick"], True),
+     ("box", 1, 1e-3, ["stick"], True)],
+)  # fmt: skip
+def test_bodies_that_roll_and_slip(shape, seed, slip, states, removed, integrator):
+    """Some of them have gained energy by their contacts, which was taken out again."""
+    differences = rolling(shape, seed, integrator, slip)
+    assert agrees(differences, states)
+    taken = not np.array_equal(differences.sim.v, differences.sim.context.flow_arrays.v_end)
+    assert taken == removed
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "seed", "slip", "integrator"),
+    [("sphere", "sphere", 0, 0.5, "midpoint"), ("sphere", "sphere", 1, 1e-3, "rk4"),
+     ("capsule", "capsule", 1, 1e-3, "midpoint"), ("box", "box", 1, 1e-3, "midpoint"),
+     ("cylinder", "cylinder", 2, 0.5, "rk4")],
+)  # fmt: skip
+def test_pairs(a, b, seed, slip, integrator):
+    """Normals turn and arms change from end to end."""
+    assert agrees(both(a, b, seed, integrator, slip))
+
+
+def on_table(integrator, shift, v):
+    """Differences of the box on its table, a little turned, moved by (x, z)."""
+    scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    sim = mb.Simulator(replace(scene, integrator=integrator))
+    sim.reset()
+    q = sim.q
+    q[[0, 2]] += shift
+    q[3:] = [0.0, 0.0, np.sin(0.1), np.cos(0.1)]
+    return Differences(sim, q, np.array(v, float))
+
+
+@pytest.mark.parametrize("integrator", FLOWS[:2])
+@pytest.mark.parametrize(
+    ("shift", "v", "size", "states"),
+    [((0.0, -1e-4), (0, 0, 0, 1.0, 0.5, 0), 1e-6, ["slip"]), ((0.0, -1e-4), (0,) * 6, 1e-6, ["stick"]),
+     ((0.15, -4e-7), (0, 0.1, 0, 0, 1.0, 0), 1e-8, ["separate", "slip"])],
+)  # fmt: skip
+def test_a_box_on_a_table(shift, v, size, states, integrator):
+    """A face that slides, rests and hangs over the edge."""
+    differences = on_table(integrator, shift, v)
+    push_out_fully(differences.sim)
+    differences.sim.set_state(differences.q, differences.v)
+    assert sorted(set(differences.sim.step().contacts["state"])) == states
+    assert worst(differences, size) < 1e-7
+
+
+@pytest.mark.parametrize("gap", [3e-7, 7e-7])
+def test_a_face_a_little_above_its_table(gap):
+    """Its gaps close as slowly as penetrations are pushed out, but for some of that where they are larger."""
+    differences = on_table("midpoint", (0.0, gap), (0, 0, 0, 1.0, 0.5, 0))
+    differences.q[3:5] += 4e-7, 2e-7  # by one corner more than by the others
+    assert worst(differences, 1e-8) < 1e-5  # how its points share its weight is not unique, and turns it
+
+
+@pytest.mark.parametrize("integrator", FLOWS[:2])
+@pytest.mark.parametrize(
+    ("name", "seed", "size"),
+    [("quadruped", 4, 1e-8), ("limits", 1, 1e-6), ("joint friction", 1, 1e-6), ("gears", 1, 1e-6),
+     ("servos", 1, 1e-6), ("two bodies welded", 1, 1e-6), ("box pushed", 1, 1e-8)],
+)  # fmt: skip
+def test_states_of_scenes(name, seed, size, integrator):
+    """A robot on its feet, a box that is pushed, and rows of joints and of a weld that comes on and off."""
+    differences = state_of(name, seed, integrator)
+    assert worst(differences, size) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", FLOWS[:2])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rolls", "mass"), ("slips", "mass"), ("slips", "friction"), ("quadruped", "damping"), ("joint friction", "mass")],
+)
+def test_by_parameters(name, value, integrator):
+    """Beside differences of the values that a simulator has; with torsion, rolling and a push from outside."""
+    if name in ("rolls", "slips"):
+        differences = rolling("cylinder", 1, integrator, 1e-3 if name == "rolls" else 0.4, rolling=0.01, torsional=0.02)
+        differences.sim.set_external_wrench("body", [0.1, 0.2, 0.3, 1.0, 2.0, -3.0])
+        differences.start = differences.sim.save()
+        assert differences.worst(("v",), 1e-5) < 1e-8
+    else:
+        differences = state_of(name, 4 if name == "quadruped" else 1, integrator)
+    sim, world = differences.sim, differences.sim.world
+    columns = dict(zip(world.joint_names, world.joint_v, strict=True)) if value == "damping" else {}
+    columns = {key: k for k, key in enumerate(world.body_names)} if value == "mass" else columns
+    for key, number in list(sim.values(value).items())[:3]:
+        ends = []
+        for way in (2e-4, 1e-4, 0.0, -1e-4, -2e-4):
+            sim.set(value, [number + 1e-3 + way], of=[key])
+            differences.step()
+            ends.append((sim.q, sim.v))
+            if way == 0.0:
+                by = sim.step_derivatives([value])
+        sim.set(value, [number], of=[key])
+        moved = [np.concatenate((displacement(sim.context.tree, ends[2][0], q), v)) for q, v in ends]
+        found = (8.0 * (moved[1] - moved[3]) - (moved[0] - moved[4])) / 12e-4
+        exact = np.concatenate((by.q[value], by.v[value]))[:, columns.get(key, 0)]
+        assert np.abs(exact).max() > 1e-5
+        assert np.abs(found - exact).max() < 1e-9 * max(1.0, np.abs(exact).max()), key
+
+
+def test_by_friction_of_a_joint_and_impulses():
+    """A box that slides: dp_n = g dt dm, dp_t = -m g dt dmu; a joint that slips, beside differences."""
+    scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    sim = mb.Simulator(replace(scene, integrator="midpoint"))
+    sim.set_object("box", velocity=[0, 0, 0, 1.0, 0, 0])
+    sim.step()
+    by = sim.step_derivatives(["mass", "friction"])
+    mass = sim.values("mass")["box"]
+    np.testing.assert_allclose(by.impulses["mass"][:, 2, 0].sum(), -9.81e-3, rtol=1e-6)  # on A
+    np.testing.assert_allclose(by.impulses["friction"][:, 0, 0].sum(), mass * 9.81e-3, rtol=1e-6)
+    np.testing.assert_allclose(by.v["friction"][3, 0], -9.81e-3, rtol=1e-6)
+    differences = state_of("joint friction", 1, "midpoint")
+    differences.step()
+    sim, ends = differences.sim, []
+    slope = sim.step_derivatives(["joint_friction"]).v["joint_friction"][:, 0]
+    friction = sim.context.joints.friction
+    for way in (1e-4, -1e-4):
+        friction[0] += way
+        ends.append(differences.step()[1])
+        friction[0] -= way
+    np.testing.assert_allclose(slope, (ends[0] - ends[1]) / 2e-4, rtol=1e-6)
+
+
+def test_a_slip_without_a_direction_is_a_kink():
+    """Rounds look for its direction at both ends, and it has none yet where it begins."""
+    differences = rolling("cylinder", 1, "midpoint", 0.0)
+    differences.step()
+    assert [kink.kind for kink in differences.sim.step_derivatives().kinks] == ["slip"]
+
+
+def test_what_is_refused():
+    ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.0999)), "free", 1.0)
+    for v, more, why in (
+        ((0, 0, 0, 0, 0, -1.0), {}, "with impacts"),
+        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "no_slip"}, "friction is not Coulomb's"),
+    ):
+        sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=M.Ground(), integrator="midpoint", **more))
+        sim.set_state(sim.q, np.array(v, float))
+        sim.step()
+        with pytest.raises(InputError, match=why):
+            sim.step_derivatives()
+
+
+def test_a_corner_that_slides_over_the_edge():
+    """Its contact has other features at the end, and goes with both bodies; four points then contradict each other."""
+    differences = on_table("midpoint", (0.058, -1e-4), (0, 0, 0, 1.0, 0, 0))
+    push_out_fully(differences.sim)
+    assert differences.worst(("v",), 1e-4) < 1e-8
+    c = differences.sim.context
+    features = [{*side.feature[: side.count[0]].tolist()} for side in (c.contacts, c.end_poses.contacts)]
+    assert features[0] != features[1]
+
+
+@pytest.mark.parametrize("size", [0.05, 1.5])
+def test_rates_of_charts(size):
+    """Beside their differences, at small and at large turns."""
+    tree, rng = on_table("rk4", (0.0, 0.0), (0,) * 6).tree, np.random.default_rng(1)
+    x, v, found, rate = size * rng.normal(size=6), rng.normal(size=6), [], np.zeros(6)
+    for d in 1e-5 * np.eye(6):
+        ends = []
+        for way in (d, -d):
+            chart_rates(tree, x + way, v, rate)
+            ends.append(rate.copy())
+        found.append((ends[0] - ends[1]) / 2e-5)
+    np.testing.assert_allclose(chart_map(tree, x, v)[0], np.transpose(found), atol=1e-8)
