@@ -181,8 +181,7 @@ def advance(h):
     start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
     add to the acceleration: one Newton step less.
     Reads: art, contacts, gears, geoms, gravity, joints, kin, need, q, settings, sleep, soft, sol, tendons, tree, v,
-    work.
-    Writes: art, kin, need, q, tendons, v, work.
+    work.  Writes: art, kin, need, q, tendons, v, work.
     """
     keep_state(h)
     g, dt = h.art.aggregates, h.settings[DT]
