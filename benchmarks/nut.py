@@ -5,8 +5,8 @@
 
     python benchmarks/nut.py [--seconds 0.4] [--sides 24] [--only ours]
 
-The bolt is fixed and upright, the nut of 10 g hangs on its thread, with 0.1 mm of play.  Below a friction of about
-the tangent of the lead angle, 0.055, its weight turns it down along the thread; above that it holds.
+The bolt is fixed and upright, the nut of 10 g hangs on its thread, with 0.1 mm of play.  On a smooth thread
+its weight turns it down below a friction of about the tangent of the lead angle, 0.055, and it holds above that.
 
 "turns" is how far the nut has turned after 0.15 s, in which it comes to lie on the flank, "mm a turn" its way down by
 that, of 1.25 mm (nothing where it turned by less than a hundredth), "sunk mm" its way down itself.  MuJoCo takes the
