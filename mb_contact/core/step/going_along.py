@@ -6,7 +6,7 @@
 Free bodies move straight on with the velocities of the step's end, links of robots on the circles of their joints.  So
 what a turning hand holds would part from it by (omega dt)^2 / 2 of the arm's length in each step, always outward, half
 a metre from a shoulder that turns with 1 rad/s by 0.25 mm in a second at 1 ms; and what sticks never comes back, for
-sticking is a law of velocities.  Therefore a free body with a loaded contact on a moving link goes with the axes of that
+sticking is a law of velocities.  So a free body with a loaded contact on a moving link goes with the axes of that
 link, where it is at rest in them and beside all other links, and the world, that press on it; what little it moves in
 them is straight on.  What rests on such a body goes along too.  Velocities stay what they are.
 """
