@@ -65,6 +65,7 @@ MEASUREMENTS = {
                         False),
     "mug": Measurement("A mug held by its handle and shaken", "python benchmarks/mug.py --seconds 60",
                        "collision.md#triangle-meshes", False),
+    "nut": Measurement("A nut of M8 on its bolt", "python benchmarks/nut.py", "collision.md#triangle-meshes", False),
     "worlds": Measurement("Many worlds beside mujoco.rollout", "mb-contact bench worlds", "worlds.md", False),
     "pendulum": Measurement("OS against NMC/OS", "mb-contact bench pendulum", "pendulum.md", False),
 }  # fmt: skip

@@ -1,39 +1,45 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A mug held by its handle in three fingers and shaken: how far it creeps in the hand, here and in MuJoCo.
+"""A mug held by its handle in three fingers of the dual arm and shaken: how far it creeps, here and in MuJoCo.
 
     python benchmarks/mug.py [--seconds 10] [--triangles 5000] [--only ours]
 
-The hand is the left one of urdf/dual_arm.urdf, with efforts of 6 N m in its thumb and 3 N m in its fingers, the spread
-held still; its palm goes up and down by 15 mm at 3 Hz and turns about the arm's axis by 0.2 rad at 2 Hz.  The mug, a
-mesh made by code of 1500 kg/m^3, hangs by its handle between thumb and fingers.
+The robot is urdf/dual_arm.urdf, its joints on position servos but for the fingers of the left hand: the thumb has an
+effort of 6 N m, the other two 3 N m each.  The targets of two joints swing, of the shoulder's at 3 Hz, which moves the
+hand up and down, and of the wrist's at 2 Hz, which turns it about the arm's axis.  The mug, a mesh made by code of
+1500 kg/m^3, hangs by its handle between thumb and fingers.
 
-"creep" is the largest distance that the mug's origin has gone in the hand from where it was after 1 s, looked at each
-second, when hand and palm are where they were; "turned" the largest angle.  MuJoCo takes the same bodies, masses and
-motion, its elliptic cones, Newton's solver and contacts as stiff as they go (solref of two steps, solimp 0.99 to
-0.9999, impratio 100: with its defaults the mug drops at once), and the mesh as its hull, or as the signed distance
-field that it makes of it.  Times are means of process time a step.
+"creep" is the largest distance that the mug's origin has gone in the frame of any of the fingers from where it was
+after 2 s, looked at each second, when the arm is where it was; "turned" the largest angle; "shaken" the way of the hand
+up and down.  MuJoCo takes the same bodies, masses, servos and targets, its elliptic cones, Newton's solver and contacts
+as stiff as they go (solref of two steps, solimp 0.99 to 0.9999, impratio 100: with its defaults the mug drops at once),
+and the mesh as its hull, or as the signed distance field that it makes of it.  Times are means of process time a step.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from lxml import etree
 from quick import options_of
 
 import mb_contact as mb
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 
-HAND = ("left_palm", "left_finger_1", "left_finger_2", "left_spread", "left_finger_3", "left_tcp")
+ROBOT = "package://mb_contact/urdf/dual_arm.urdf"
+ARM = {"arm_joint_1": 0.3488, "arm_joint_2": 0.712, "arm_joint_4": 1.2184, "arm_joint_6": np.pi - 1.9304,
+       "arm_joint_7": 0.3488}  #: hands in front of the robot, palms towards each other [rad]  # fmt: skip
 EFFORTS = {"left_finger_1_joint": 6.0, "left_finger_2_joint": 3.0, "left_finger_3_joint": 3.0}  #: [N m]
-UP, UP_RATE, TURN, TURN_RATE = 0.015, 3.0, 0.2, 2.0  #: of the palm [m], [Hz], [rad], [Hz]
+FINGERS = ("left_finger_1", "left_finger_2", "left_finger_3")
+SERVO = mb.model.Actuator("position", stiffness=2e4, damping=400.0)  #: of all other joints
+SHAKEN = {"left_arm_joint_1": (0.03, 3.0), "left_arm_joint_7": (0.2, 2.0)}  #: targets swing by [rad], at [Hz]
+SETTLED = 2  #: [s]
 ANGLE = 1.3  #: of the fingers when they lie flat on the sides of the handle [rad]
 CLOSED = ANGLE - 1e-4  #: of the fingers at the start [rad]
 WIDE, THICK = 0.018, 0.007  #: half of the handle's bar: across the fingers, and along them [m]
@@ -82,144 +88,138 @@ def _tube(rings):
     return vertices, np.concatenate([sides, first, last])
 
 
-def hand():
-    """URDF of the hand on a slide and a hinge."""
-    path = mb.model.find_resource("package://mb_contact/urdf/dual_arm.urdf")
-    root = etree.parse(str(path)).getroot()
-    for element in list(root):
-        kept = element.tag == "material" or element.tag == "link" and element.get("name") in HAND
-        kept = kept or element.tag == "joint" and element.find("parent").get("link") in HAND
-        if not kept:
-            root.remove(element)
-    mass = '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
-    limit = '<limit lower="-1" upper="1" effort="10000" velocity="100"/>'
-    for words in (
-        '<link name="mount"/>', f'<link name="carriage">{mass}</link>',
-        f'<joint name="up" type="prismatic"><parent link="mount"/><child link="carriage"/><axis xyz="0 0 1"/>{limit}'
-        "</joint>",
-        f'<joint name="turn" type="revolute"><parent link="carriage"/><child link="left_palm"/><axis xyz="0 1 0"/>'
-        f"{limit}</joint>",
-    ):  # fmt: skip
-        root.append(etree.fromstring(words))
-    return etree.tostring(root, encoding="unicode")
-
-
-def shaking(t):
-    """Positions and velocities of slide and hinge at a time [m, rad, s]; both begin at rest."""
-    found = []
-    for size, rate in ((UP, UP_RATE), (TURN, TURN_RATE)):
-        w = 2.0 * np.pi * rate
-        found += [size * (1.0 - np.cos(w * t)), size * w * np.sin(w * t)]
-    return np.array(found[::2]), np.array(found[1::2])
+def targets(t):
+    """Of the joints of SHAKEN at a time [rad, s]."""
+    return [ARM[name[5:]] + size * (1.0 - np.cos(2.0 * np.pi * rate * t)) for name, (size, rate) in SHAKEN.items()]
 
 
 def scene(file, kind):
-    """The hand around the handle of the mug."""
-    times = np.linspace(0.0, 1.0, 121)
-    places = np.array([shaking(t)[0] for t in times])
-    motions = tuple(
-        mb.model.Motion(joint=name, times=tuple(times), positions=tuple(places[:, k]), periodic=True)
-        for k, name in enumerate(("up", "turn"))
-    )
-    motions += (mb.model.Motion(joint="left_spread_joint"),)
-    joints = dict.fromkeys(EFFORTS, CLOSED)
-    fingers = dict.fromkeys(("left_finger_1", "left_finger_2", "left_finger_3", "left_palm"), "rubber")
+    """The left hand around the handle of the mug."""
+    joints = {f"{side}_{name}": q for side in ("left", "right") for name, q in ARM.items()}
     model = mb.model.SceneModel(
-        hand(), joints=joints, materials=mb.model.ModelMaterials(links=fingers), pose=mb.model.Pose((0.0, 0.0, 0.5))
+        ROBOT, joints=joints | dict.fromkeys(EFFORTS, CLOSED),
+        actuators={name: SERVO for name in mb.load_urdf(ROBOT).joint_names if name not in EFFORTS},
+        materials=mb.model.ModelMaterials(links=dict.fromkeys((*FINGERS, "left_palm"), "rubber")),
+    )  # fmt: skip
+    robot = mb.Scene(
+        models=(model,), materials={"rubber": mb.model.Material(friction=FRICTION)}, time_step=STEP
     )
+    p, quaternion = mb.Simulator(robot).link_pose("left_palm")
     body = mb.model.Primitive(
         "mug", "mesh", mesh=str(file), base="free", density=1500.0, collision_meshes=kind, material="rubber",
-        pose=mb.model.Pose((0.0, BAR, 0.5)),
+        pose=mb.model.Pose(tuple(p + quat_to_matrix(quaternion) @ (0.0, BAR, 0.0)), quat_xyzw=tuple(quaternion)),
     )  # fmt: skip
-    return mb.Scene(
-        models=(model,), primitives=(body,), materials={"rubber": mb.model.Material(friction=FRICTION)},
-        motions=motions, time_step=STEP,
-    )  # fmt: skip
+    return dataclasses.replace(robot, primitives=(body,))
 
 
 class Creep:
-    """How far the mug goes in the hand, from its pose after the first second on."""
+    """How far the mug goes in the fingers, from its poses after SETTLED on, and the hand up and down."""
 
     def __init__(self):
-        self.first, self.way, self.angle = None, 0.0, 0.0
+        self.first, self.way, self.angle, self.heights = None, 0.0, 0.0, []
 
-    def see(self, palm, body):
-        """Both as (R, p) in the world."""
-        R, p = palm[0].T @ body[0], palm[0].T @ (body[1] - palm[1])
-        if self.first is None:
-            self.first = R, p
-        turn = matrix_to_quat(self.first[0].T @ R)
-        self.way = max(self.way, float(np.linalg.norm(p - self.first[1])))
-        self.angle = max(self.angle, 2.0 * float(np.linalg.norm(turn[:3])))
+    def see(self, k, pose_of):
+        """Behind step k; ``pose_of`` a link is (R, p) in the world."""
+        self.heights.append(pose_of("left_arm_link_7")[1][2])
+        if k * STEP < SETTLED - 1e-9 or k % round(1.0 / STEP):
+            return
+        R, p = pose_of("mug")
+        now = [(Q.T @ R, Q.T @ (p - o)) for Q, o in map(pose_of, FINGERS)]
+        self.first = self.first or now
+        for (Q, o), (R, p) in zip(self.first, now):
+            self.way = max(self.way, float(np.linalg.norm(p - o)))
+            self.angle = max(self.angle, 2.0 * float(np.linalg.norm(matrix_to_quat(Q.T @ R)[:3])))
+
+    def shaken(self):
+        """From the lowest place of the hand to the highest [m]."""
+        return np.ptp(self.heights)
 
 
 def ours(file, kind, options):
     """Line of our figures."""
     sim = mb.Simulator(scene(file, kind))
     effort = np.array([EFFORTS.get(name, 0.0) for name in sim.world.joint_names])
-    creep, unsolved, deepest, seconds, every = Creep(), 0, 0.0, [], round(1.0 / STEP)
+    creep, unsolved, deepest, seconds = Creep(), 0, 0.0, []
+
+    def pose_of(link):
+        p, quaternion = sim.link_pose(link)
+        return quat_to_matrix(quaternion), p
+
     for k in range(round(options.seconds / STEP)):
+        sim.set_targets(list(SHAKEN), targets((k + 1) * STEP))
         begin = time.process_time()
         certificate = sim.step(effort).certificate
         seconds.append(time.process_time() - begin)
         unsolved += not certificate.residual <= 1e-10
         deepest = max(deepest, certificate.penetration, -certificate.end_gap)
-        if (k + 1) % every == 0:
-            creep.see(*((quat_to_matrix(x[1]), x[0]) for x in (sim.link_pose("left_palm"), sim.link_pose("mug"))))
+        creep.see(k + 1, pose_of)
     return _line(f"ours, {kind}", creep, deepest, unsolved, seconds, certificate.contacts)
 
 
-def mujocos(file, kind, folder, options):
-    """Line of MuJoCo's figures; ``kind`` is mesh (hulls) or sdf."""
+def peer(world, folder, **exact):
+    """MuJoCo's model of a scene, its contacts as stiff as they go.
+
+    ``exact`` are vertices and triangles of the bodies that are signed distance fields; the others are hulls.
+    """
     import mujoco
 
-    path = folder / "mug.xml"
-    mb.model.export_mjcf(scene(file, "convex_hull"), path)
+    path = folder / "peer.xml"
+    mb.model.export_mjcf(world, path)
     spec = mujoco.MjSpec.from_file(str(path))
     spec.option.timestep, spec.option.cone = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.impratio = 100.0
     for each in spec.geoms:
         each.solref[:2], each.solimp[:] = (2.0 * STEP, 1.0), (0.99, 0.9999, 1e-4, 0.5, 2.0)
-    for equality in list(spec.equalities):
-        spec.delete(equality)  # what is prescribed is put into the state
-    geom = next(g for g in spec.geoms if g.name == "mug")
-    if kind == "sdf":
-        vertices, triangles = mug(options.triangles)
-        spec.add_mesh(name="exact", uservert=vertices.ravel(), userface=triangles.ravel().astype(int))
-        geom.type, geom.meshname = mujoco.mjtGeom.mjGEOM_SDF, "exact"
+    for name, (vertices, triangles) in exact.items():
+        geom = next(g for g in spec.geoms if g.name == name)
+        spec.add_mesh(name=f"exact_{name}", uservert=vertices.ravel(), userface=triangles.ravel().astype(int))
+        geom.type, geom.meshname = mujoco.mjtGeom.mjGEOM_SDF, f"exact_{name}"
         geom.pos, geom.quat = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
         geom.contype, geom.conaffinity = 1, 1
     m = spec.compile()
     d = mujoco.MjData(m)
     mujoco.mj_resetDataKeyframe(m, d, 0)
-    joints = [m.joint(name) for name in ("up", "turn")]
-    q, v = [int(j.qposadr[0]) for j in joints], [int(j.dofadr[0]) for j in joints]
-    still = m.joint("left_spread_joint")
-    m.dof_armature[[*v, int(still.dofadr[0])]] = 1e3  # the mug does not move the hand
+    return m, d
+
+
+def mujocos(file, kind, folder, options):
+    """Line of MuJoCo's figures; ``kind`` is mesh (hulls) or sdf."""
+    import mujoco
+
+    m, d = peer(scene(file, "convex_hull"), folder, **({"mug": mug(options.triangles)} if kind == "sdf" else {}))
+    servos = [m.actuator(name).id for name in SHAKEN]
     fingers = [int(m.joint(name).dofadr[0]) for name in EFFORTS]
-    creep, deepest, seconds, every = Creep(), 0.0, [], round(1.0 / STEP)
+    creep, deepest, seconds = Creep(), 0.0, []
+
+    def pose_of(link):
+        return d.body(link).xmat.reshape(3, 3).copy(), d.body(link).xpos.copy()
+
     for k in range(round(options.seconds / STEP)):
-        d.qpos[q], d.qvel[v] = shaking(k * STEP)
-        d.qpos[still.qposadr[0]] = d.qvel[still.dofadr[0]] = 0.0
+        d.ctrl[servos] = targets((k + 1) * STEP)
         d.qfrc_applied[fingers] = list(EFFORTS.values())
         begin = time.process_time()
         mujoco.mj_step(m, d)
         seconds.append(time.process_time() - begin)
         deepest = max(deepest, -min(d.contact.dist, default=0.0))
-        if (k + 1) % every == 0:
-            d.qpos[q], _ = shaking((k + 1) * STEP)
-            mujoco.mj_kinematics(m, d)
-            creep.see(*((d.body(n).xmat.reshape(3, 3).copy(), d.body(n).xpos.copy()) for n in ("left_palm", "mug")))
+        mujoco.mj_kinematics(m, d)
+        creep.see(k + 1, pose_of)
     return _line(f"MuJoCo, {'hull' if kind == 'mesh' else kind}", creep, deepest, None, seconds, d.ncon)
 
 
 def _line(name, creep, deepest, unsolved, seconds, contacts):
     unsolved = "" if unsolved is None else str(unsolved)
     return (
-        f"{name:22}{creep.way:10.1e}{creep.angle:10.1e}{deepest:10.1e}{unsolved:>10}{contacts:10}"
-        f"{1e3 * np.mean(seconds):10.3f}{1e3 * max(seconds):10.2f}"
+        f"{name:22}{creep.way:10.1e}{creep.angle:10.1e}{creep.shaken():10.3f}{deepest:10.1e}{unsolved:>10}"
+        f"{contacts:10}{1e3 * np.mean(seconds):10.3f}{1e3 * max(seconds):10.2f}"
     )
+
+
+def write(file, vertices, triangles):
+    """An OBJ file, all digits that MuJoCo takes."""
+    lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in vertices.tolist()]
+    file.write_text("\n".join(lines + [f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()]))
+    return file
 
 
 def main():
@@ -227,14 +227,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=10.0, help="simulated time (default: 10)")
     parser.add_argument("--triangles", type=int, default=5000, help="of the mug, about (default: 5000)")
     parser.add_argument("--only", default="", help="ours or mujoco")
-    options = options_of(parser, seconds=2.0, triangles=600, only="ours")
+    options = options_of(parser, seconds=3.0, triangles=600, only="ours")
     with tempfile.TemporaryDirectory() as folder:
-        file, (vertices, triangles) = Path(folder) / "mug.obj", mug(options.triangles)
-        lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in vertices.tolist()]
-        file.write_text("\n".join(lines + [f"f {a} {b} {c}" for a, b, c in (triangles + 1).tolist()]))
+        vertices, triangles = mug(options.triangles)
+        file = write(Path(folder) / "mug.obj", vertices, triangles)
         print(f"{len(triangles)} triangles, {options.seconds:g} s, friction {FRICTION}, steps of {1e3 * STEP:g} ms")
-        print(f"{'':22}{'creep m':>10}{'turned':>10}{'deepest':>10}{'unsolved':>10}{'contacts':>10}{'mean ms':>10}"
-              f"{'worst':>10}")  # fmt: skip
+        print(f"{'':22}{'creep m':>10}{'turned':>10}{'shaken m':>10}{'deepest':>10}{'unsolved':>10}"
+              f"{'contacts':>10}{'mean ms':>10}{'worst':>10}")  # fmt: skip
         for kind in () if options.only == "mujoco" else ("mesh", "convex_hull"):
             print(ours(file, kind, options), flush=True)
         for kind in () if options.only == "ours" else ("mesh", "sdf"):
