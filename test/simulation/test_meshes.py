@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.core.jit import kernel
 from scenes.mesh_bodies import (
     bowl,
     circle,
@@ -309,3 +310,36 @@ def test_a_fast_mesh_does_not_go_through_a_thin_wall(tmp_path, target):
         for _ in range(6):
             sim.step()
         assert sim.q[2] > 0.0 and sim.v[5] > -1.0
+
+
+
+@kernel
+def told_of_looks(work):
+    """(Number of looks at a convex shape and a mesh, depth up to which the last one was) [m]."""
+    return work.mesh.query[0], work.mesh.limit[0]
+
+
+def test_the_moment_of_touching_is_found_in_a_few_looks(tmp_path):
+    """Of the edge of a box that falls across a ridge and turns by 0.05 rad in a step: straight back is short."""
+    beam = mesh(tmp_path, "beam", wheel(0.02 * circle(4, 0.0), 0.005, 0.2), rpy=(0.0, 0.5 * np.pi, 0.0))
+    thrown = mb.model.Velocity(angular=(30.0, 40.0, 0.0), linear=(0.0, 0.0, -1.0))
+    box = Primitive("box", "box", (0.02, 0.03, 0.04), Pose((0.0, 0.003, 0.055)), "free", 0.1, velocity=thrown)
+    sim = mb.Simulator(mb.Scene(primitives=(beam, box), gravity=(0.0, 0.0, 0.0)))
+    work, looks, met = sim._stepper._context.need.poses.work, [], 0
+    for _ in range(40):
+        before = told_of_looks(work)[0]
+        certificate = sim.step().certificate
+        assert certificate.end_gap >= -DEEPEST
+        looks.append(told_of_looks(work)[0] - before)
+        met += certificate.pairs_met
+    assert met > 0 and max(looks) <= 8  # by halves it took 13
+
+
+def test_overlaps_are_looked_for_as_deep_as_bodies_go_where_they_meet(tmp_path):
+    """A rod of 1 m turns by 0.05 rad in a step about its middle, on which there is a box of 1 cm."""
+    rod = mesh(tmp_path, "rod", wheel(0.01 * np.sqrt(2.0) * circle(4, 0.5), 0.002, 1.0), (0.0, 0.0, 0.0), 1.0,
+               (0.0, 0.5 * np.pi, 0.0), velocity=mb.model.Velocity(angular=(0.0, 0.0, 50.0)))  # fmt: skip
+    sim = mb.Simulator(mb.Scene(primitives=(rod, free("box", "box", (0.01,) * 3, (0.0, 0.0, 0.0151)))))
+    for _ in range(3):
+        sim.step()
+    assert 0.0 < told_of_looks(sim._stepper._context.need.poses.work)[1] < 5e-3  # twice the way of its ends are 50 mm

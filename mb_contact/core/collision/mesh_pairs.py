@@ -74,22 +74,26 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
     far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
     put_relative(geom_R, geom_p, x, y, work)
     inside = deepest_of(geoms, x, y, work)
-    near = max(far, inside if work.mesh.query[1] != 0 else min(inside, SHALLOW * geoms.unit[0]))  # boxes may be flat
+    deep = max(far, inside)
+    near = deep if work.mesh.query[1] != 0 else min(deep, SHALLOW * geoms.unit[0])  # boxes may be flat
     count, top = 0, 2
     stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
     while top > 0:
         top -= 2
         a, b = stack[top], stack[top + 1]
-        if not boxes_meet(geoms, a, b, near, work):
+        if not boxes_meet(geoms, a, b, near, deep, work):
             continue
         leaf_a, leaf_b = mesh.child[a, 0] < 0, mesh.child[b, 0] < 0
         if leaf_a and leaf_b:
             for i in range(mesh.child[a, 1]):
+                tx = mesh.order[-1 - mesh.child[a, 0] + i]
+                facet = _facet_in_y(geoms, x, tx, work)
+                if _is_beside_box(facet, mesh.box[b], deep):
+                    continue
                 for j in range(mesh.child[b, 1]):
-                    tx, ty = mesh.order[-1 - mesh.child[a, 0] + i], mesh.order[-1 - mesh.child[b, 0] + j]
-                    if are_apart(geoms, x, y, tx, ty, far, inside, work):
-                        continue
-                    count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, inside, work, count)
+                    ty = mesh.order[-1 - mesh.child[b, 0] + j]
+                    if not are_apart(geoms, x, y, facet, ty, far, inside):
+                        count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, inside, work, count)
             if 2 * count > work.field.points.shape[0]:
                 count = choose_direction(work, geoms.unit[0], count)
                 count = reduce_mesh_points(work, count, far)
@@ -107,17 +111,41 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
 
 
 @kernel
-def are_apart(geoms, x, y, tx, ty, far, inside, work):
+def _facet_in_y(geoms, x, tx, work):
+    """Corners and normal of a triangle of X, in the axes of Y."""
+    m, d = work.mesh.relative, vector(geoms.faces, tx)
+    return (
+        _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0))),
+        _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1))),
+        _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2))),
+        (
+            m[0, 0] * d[0] + m[1, 0] * d[1] + m[2, 0] * d[2],
+            m[0, 1] * d[0] + m[1, 1] * d[1] + m[2, 1] * d[2],
+            m[0, 2] * d[0] + m[1, 2] * d[1] + m[2, 2] * d[2],
+        ),
+    )
+
+
+@kernel
+def _is_beside_box(facet, box, near):
+    """Whether a triangle is farther than ``near`` beside a box, along one of its axes."""
+    a, b, c, _ = facet
+    for i in range(3):
+        if min(a[i], b[i], c[i]) > box[1, i] + near or max(a[i], b[i], c[i]) < box[0, i] - near:
+            return True
+    return False
+
+
+@kernel
+def are_apart(geoms, x, y, facet, ty, far, inside):
     """Whether one of two triangles is all above, or all farther below than features tell, the other's plane.
 
-    Above that of a triangle of an open mesh counts too: its corners are those of the other side.
+    Above that of a triangle of an open mesh counts too: its corners are those of the other side.  That of X is given
+    in the axes of Y.
     """
-    m = work.mesh.relative
+    a, b, c, d = facet
     above_x = far if geoms.mesh.sided[x] == 1 else inside
     above_y = far if geoms.mesh.sided[y] == 1 else inside
-    a = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0)))
-    b = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1)))
-    c = _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2)))
     p = vector(geoms.vertices, corner_of(geoms, y, ty, 0))
     n = vector(geoms.faces, ty)
     height = vector_dot(n, p)
@@ -125,14 +153,8 @@ def are_apart(geoms, x, y, tx, ty, far, inside, work):
     if min(u, v, w) > max(above_y, far) or max(u, v, w) < -max(inside, far):
         return True
     q, r = vector(geoms.vertices, corner_of(geoms, y, ty, 1)), vector(geoms.vertices, corner_of(geoms, y, ty, 2))
-    d = vector(geoms.faces, tx)
-    n = (
-        m[0, 0] * d[0] + m[1, 0] * d[1] + m[2, 0] * d[2],
-        m[0, 1] * d[0] + m[1, 1] * d[1] + m[2, 1] * d[2],
-        m[0, 2] * d[0] + m[1, 2] * d[1] + m[2, 2] * d[2],
-    )
-    height = vector_dot(n, a)
-    u, v, w = vector_dot(n, p) - height, vector_dot(n, q) - height, vector_dot(n, r) - height
+    height = vector_dot(d, a)
+    u, v, w = vector_dot(d, p) - height, vector_dot(d, q) - height, vector_dot(d, r) - height
     return min(u, v, w) > max(above_x, far) or max(u, v, w) < -max(inside, far)
 
 

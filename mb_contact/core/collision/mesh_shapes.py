@@ -47,6 +47,7 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
 
 OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
+AROUND = 4.0  #: of its box, in tolerances, within which a ridge or a peak may touch a shape
 BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
 WIDE = 2.5  #: angle between a ridge's sides from which it is searched in two halves [rad]
 
@@ -63,25 +64,54 @@ def shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
         axis = body_axis(geom_R, x, k)
         work.mesh.own[0, k] = -far - reach(geoms, geom_R, x, opposite(axis))
         work.mesh.own[1, k] = far + reach(geoms, geom_R, x, axis)
-    near = near_triangles(geoms, y, lower, upper, True, work)
-    work.mesh.query[0] += 1
+    near, room = near_triangles(geoms, y, lower, upper, True, work), work.field.points.shape[0] // 2
+    at_start = work.mesh.query[1] == 0 and work.mesh.query[2] == 0
+    chain_planes(geoms, y, near, work)
     for i in range(near):
         triangle = work.mesh.near[i]
-        patch = geoms.first_face[y] + geoms.patch[triangle]
-        if work.mesh.seen[patch] != work.mesh.query[0]:
-            work.mesh.seen[patch] = work.mesh.query[0]
-            count = plane_points(geoms, geom_R, geom_p, x, y, triangle, near, far, tol, work, count)
+        if work.mesh.first[geoms.first_face[y] + geoms.patch[triangle]] == i:
+            count = plane_points(geoms, geom_R, geom_p, x, y, i, far, tol, work, count)
+        if at_start and _is_beside(geoms, y, triangle, far - AROUND * tol, work):
+            continue
         for ridge in range(mesh.first_ridge[triangle], mesh.first_ridge[triangle + 1]):
             count = ridge_points(geoms, geom_R, geom_p, x, y, ridge, touch, tol, work, count)
         for peak in range(mesh.first_peak[triangle], mesh.first_peak[triangle + 1]):
             count = peak_point(geoms, geom_R, geom_p, x, y, peak, touch, tol, work, count)
-        if 2 * count > work.field.points.shape[0]:
+        if count > room:
             count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
             count = reduce_mesh_points(work, count, tol)
+            room = (count + work.field.points.shape[0]) // 2
     count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
     if count == 0 and near > 0 and mesh.sided[y] == 1:
         count = sunk_point(geoms, geom_R, geom_p, x, y, tol, work)
     return reduce_mesh_points(work, count, tol)
+
+
+@kernel
+def chain_planes(geoms, y, near, work):
+    """Of each plane the first one of its near triangles, and of each of these the next one in its plane; -1 ends."""
+    mesh, first = work.mesh, geoms.first_face[y]
+    mesh.query[0] += 1
+    for i in range(near - 1, -1, -1):
+        patch = first + geoms.patch[mesh.near[i]]
+        mesh.next[i] = mesh.first[patch] if mesh.seen[patch] == mesh.query[0] else -1
+        mesh.seen[patch], mesh.first[patch] = mesh.query[0], i
+
+
+@kernel
+def _is_beside(geoms, y, triangle, less, work):
+    """Whether a triangle is beside the box ``work.mesh.own`` of X, made smaller by ``less`` all round [m]."""
+    m, own = work.mesh.relative, work.mesh.own
+    a = vector(geoms.vertices, corner_of(geoms, y, triangle, 0))
+    b = vector(geoms.vertices, corner_of(geoms, y, triangle, 1))
+    c = vector(geoms.vertices, corner_of(geoms, y, triangle, 2))
+    for k in range(3):
+        axis = vector(m, k)
+        middle = vector_dot(axis, vector(m, 3))
+        u, v, w = vector_dot(axis, a) - middle, vector_dot(axis, b) - middle, vector_dot(axis, c) - middle
+        if max(u, v, w) < own[0, k] + less or min(u, v, w) > own[1, k] - less:
+            return True
+    return False
 
 
 @kernel
@@ -103,8 +133,9 @@ def box_of_shape(geoms, geom_R, geom_p, x, y, far):
 
 
 @kernel
-def plane_points(geoms, geom_R, geom_p, x, y, triangle, near, far, tol, work, count):
-    """Points of X and the plane of a triangle that are over triangles of that plane, also where their way ends."""
+def plane_points(geoms, geom_R, geom_p, x, y, at, far, tol, work, count):
+    """Points of X and the plane of near triangle ``at`` that are over triangles of it, also where their way ends."""
+    triangle = work.mesh.near[at]
     n, a = plane_of(geoms, geom_R, geom_p, y, triangle)
     height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
     lowest = height - reach(geoms, geom_R, x, opposite(n))
@@ -119,27 +150,28 @@ def plane_points(geoms, geom_R, geom_p, x, y, triangle, near, far, tol, work, co
         if gap > lowest + far and rigid:
             continue
         on = vector_sum(p, -0.5 * gap, n)
-        if not is_over_plane(geoms, geom_R, geom_p, y, patch, on, gap, near, work):
+        if not is_over_plane(geoms, geom_R, geom_p, y, at, on, gap, work):
             inwards = into_line(geoms, geom_R, geom_p, x, n, on, tol)
             on = vector_sum(on, 1.0, inwards)
-            if inwards == ZERO or not is_over_plane(geoms, geom_R, geom_p, y, patch, on, gap, near, work):
+            if inwards == ZERO or not is_over_plane(geoms, geom_R, geom_p, y, at, on, gap, work):
                 continue
         if gap > tol:
             later = vector_sum(on, gap / approach if approach > gap else 1.0, way)
-            if not is_over_plane(geoms, geom_R, geom_p, y, patch, later, gap, near, work):
+            if not is_over_plane(geoms, geom_R, geom_p, y, at, later, gap, work):
                 continue
         count = add_field_point(work, count, p, gap, n, OF_PLANE, patch, ids[k], tol)
     return count
 
 
 @kernel
-def is_over_plane(geoms, geom_R, geom_p, y, patch, p, gap, near, work):
-    """Whether point p of a plane, with this gap, is over a near triangle and not at a ridge: that has its own rule."""
+def is_over_plane(geoms, geom_R, geom_p, y, at, p, gap, work):
+    """Whether point p of a plane, with this gap, is over a near triangle and not at a ridge: that has its own rule.
+
+    ``at`` is the first one of the plane.
+    """
     a, inside = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))), TOUCHES * geoms.unit[0]
-    for i in range(near):
-        triangle = work.mesh.near[i]
-        if geoms.patch[triangle] != patch:
-            continue
+    while at >= 0:
+        triangle = work.mesh.near[at]
         edges, over = edge_heights(geoms, y, triangle, a), True
         for k in range(3):
             at_ridge = geoms.mesh.border[triangle, k] >= 0
@@ -147,6 +179,7 @@ def is_over_plane(geoms, geom_R, geom_p, y, patch, p, gap, near, work):
             over = over and not is_at_corner(geoms, triangle, edges, k, inside)
         if over:
             return True
+        at = work.mesh.next[at]
     return False
 
 

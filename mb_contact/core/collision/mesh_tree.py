@@ -215,14 +215,22 @@ def put_relative(geom_R, geom_p, x, y, work):
 
 
 @kernel
-def boxes_meet(geoms, at_x, at_y, far, work):
-    """Whether the boxes of two nodes, of X and of Y, may be within ``far``; that of X turned into the axes of Y."""
+def boxes_meet(geoms, at_x, at_y, far, deep, work):
+    """Whether the boxes of two nodes, of X and of Y, may be within ``far`` along the axes of Y, ``deep`` along X's."""
     cx, hx = node_box(geoms, at_x)
     cy, hy = node_box(geoms, at_y)
     m = work.mesh.relative
+    d = (
+        m[3, 0] + m[0, 0] * cx[0] + m[1, 0] * cx[1] + m[2, 0] * cx[2] - cy[0],
+        m[3, 1] + m[0, 1] * cx[0] + m[1, 1] * cx[1] + m[2, 1] * cx[2] - cy[1],
+        m[3, 2] + m[0, 2] * cx[0] + m[1, 2] * cx[1] + m[2, 2] * cx[2] - cy[2],
+    )
     for i in range(3):
-        c = m[3, i] + m[0, i] * cx[0] + m[1, i] * cx[1] + m[2, i] * cx[2] - cy[i]
         h = abs(m[0, i]) * hx[0] + abs(m[1, i]) * hx[1] + abs(m[2, i]) * hx[2] + hy[i]
-        if abs(c) > h + far:
+        if abs(d[i]) > h + far:
+            return False
+    for k in range(3):
+        h = abs(m[k, 0]) * hy[0] + abs(m[k, 1]) * hy[1] + abs(m[k, 2]) * hy[2] + hx[k]
+        if abs(m[k, 0] * d[0] + m[k, 1] * d[1] + m[k, 2] * d[2]) > h + deep:
             return False
     return True

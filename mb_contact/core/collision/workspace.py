@@ -26,7 +26,9 @@ class MeshWork(NamedTuple):
     """Scratch for the contacts with triangle meshes."""
 
     near: Annotated[Integers, "t"]  #: triangles whose boxes are near
-    seen: Annotated[Integers, "t"]  #: of each plane the last query that has looked at it
+    next: Annotated[Integers, "t"]  #: of each of them the place of the next one in its plane, or -1
+    first: Annotated[Integers, "t"]  #: of each plane the place of the first one
+    seen: Annotated[Integers, "t"]  #: and the last query that has looked at it
     query: Annotated[Integers, 3]  #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft
     limit: Annotated[Reals, 1]  #: deepest overlap on that way [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait

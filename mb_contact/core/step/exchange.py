@@ -58,6 +58,8 @@ def exchange(h):
     _note(need)
     body_velocities(h.tree, h.kin, work.shift, need.V)
     i, status = 0, CONTACTS_CHANGED
+    if need.met.count[0] == need.met.pair.shape[0]:  # others that meet may have found no room there
+        status += 1
     contacts.count[0] = 0
     while i < need.before.count[0]:
         end, pair = i + 1, need.before.pair[i]

@@ -16,7 +16,7 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.collision.meeting import place_pair, way_of_centre
+from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
@@ -36,11 +36,14 @@ from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
-CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m]
+CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found [m],
+AIM = 6e-9  #: and at which it is looked for [m]
 BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
-STEPS = 12  #: most steps back to the moment of touching
+STEPS = 16  #: most looks for it,
+ON_FROM = 0.01  #: and part of what is left by which the first one that came short goes on
+ASIDE = 1.5  #: depth of a new feature, in ways of its points: sqrt(2) at most, for one that comes over an edge
 
 
 @on_demand(INTEGER)
@@ -105,15 +108,14 @@ def _meets(h, pair):
     find_motion(h, pair)
     need, geoms, motion = h.need, h.geoms, h.need.motion
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
-    way = vector_sum(way_of_centre(motion, 0, 1.0), -1.0, way_of_centre(motion, 1, 1.0))
-    far = math.sqrt(vector_dot(way, way)) + _turn_of(geoms, x, motion, 0) + _turn_of(geoms, y, motion, 1)
+    far = _way_of_points(h, pair)
     if far <= STILL * geoms.unit[0]:
         for i in range(h.contacts.count[0]):
             if h.contacts.pair[i] == pair:
                 _note_end(need, pair, h.contacts.gap[i])
         need.found.count[0] = 0
         return False
-    reach = 2.0 * far - min(deepest_before(h, pair), 0.0)
+    reach = ASIDE * far - min(deepest_before(h, pair), 0.0)
     looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
     for k in range(1, looks + 1):
         worst = _look(h, pair, k / looks, reach)
@@ -133,11 +135,26 @@ def _meets(h, pair):
 
 
 @kernel
-def _turn_of(geoms, g, motion, side):
-    """How far the turn of a shape moves its points [m]."""
-    return math.sqrt(vector_dot(vector(motion.turn, side), vector(motion.turn, side))) * math.sqrt(
-        vector_dot(vector(geoms.size, g), vector(geoms.size, g))
-    )
+def _way_of_points(h, pair):
+    """Most by which points of two shapes that meet on their way move against each other [m].
+
+    All of them are in the smaller shape, so how far both bodies go at its centre, and turn, tells more than their own
+    ways where a large one turns about a place near it; what they go there bends by what they turn.
+    """
+    geoms, motion = h.geoms, h.need.motion
+    least, small, turns = math.inf, 0, 0.0
+    way = vector_sum(way_of_centre(motion, 0, 1.0), -1.0, way_of_centre(motion, 1, 1.0))
+    far = math.sqrt(vector_dot(way, way))
+    for side in range(2):
+        g = geoms.pairs[pair, side]
+        size, turn = vector(geoms.size, g), vector(motion.turn, side)
+        radius, angle = math.sqrt(vector_dot(size, size)), math.sqrt(vector_dot(turn, turn))
+        far, turns = far + angle * radius, turns + angle
+        if geoms.kind[g] != SHAPE_PLANE and radius < least:
+            least, small = radius, side
+    centre = vector(h.need.poses.geom_p, geoms.pairs[pair, small])
+    way = vector_sum(at_start(motion, 0, 1.0, centre), -1.0, at_start(motion, 1, 1.0, centre))
+    return min(far, math.sqrt(vector_dot(way, way)) + turns * (least + 0.5 * far))
 
 
 @kernel
@@ -155,8 +172,8 @@ def _look(h, pair, t, reach):
     """
     need, found = h.need, h.need.found
     place_pair(h.geoms, pair, need.motion, t, need.poses)
-    need.poses.work.mesh.limit[0] = reach
-    find_contacts(h, pair, reach, 1)
+    need.poses.work.mesh.limit[0] = t * reach
+    find_contacts(h, pair, t * reach, 1)
     worst, depth = -1, OVERLAPS * h.geoms.unit[0]
     for i in range(found.count[0]):
         if (
@@ -208,29 +225,27 @@ def _was_outside(h, pair, i, start):
 
 @kernel
 def _go_back(h, pair, t, worst, reach):
-    """From an overlap at t back to where the first of the new features touch; ``motion.time`` says when."""
-    need = h.need
-    low, high, deep = 0.0, t, -need.found.gap[worst]
-    for _ in range(STEPS):
-        if deep <= CLOSE * h.geoms.unit[0]:
+    """From an overlap at t back to where the first of the new features touch; ``motion.time`` says when.
+
+    Straight back along the way of the deepest one to where it is nearly CLOSE deep; where that comes short, for ways
+    bend, a little on from there, and more and more.
+    """
+    need, unit, part = h.need, h.geoms.unit[0], ON_FROM
+    low, high, seen, deep, start = 0.0, t, t, 0.0, 0.0
+    for k in range(STEPS + 1):
+        if worst >= 0:
+            n = vector(need.found.normal, worst)
+            high, deep, start = seen, -need.found.gap[worst], max(vector_dot(n, taken_back(h, worst, seen)[1]), 0.0)
+        else:
+            low = seen
+        if deep <= CLOSE * unit or k == STEPS:
             break
-        start = max(vector_dot(vector(need.found.normal, worst), taken_back(h, worst, high)[1]), 0.0)
-        middle = high * start / (start + deep)
-        if not (middle > low and middle < high):
-            middle = 0.5 * (low + high)
-        found = _look(h, pair, middle, reach)
-        if found < 0:
-            low = middle
-            found = _look(h, pair, high, reach)
-            middle = 0.5 * (low + high)
-            closer = _look(h, pair, middle, reach)
-            if closer < 0:
-                low = middle
-                worst = _look(h, pair, high, reach)
-                continue
-            found = closer
-        worst, high, deep = found, middle, -need.found.gap[found]
-    _look(h, pair, high, reach)
+        seen = high * (start + AIM * unit) / (start + deep)
+        if not (seen > low and seen < high):
+            seen, part = low + part * (high - low), min(10.0 * part, 0.5)
+        worst = _look(h, pair, seen, reach)
+    if seen != high:
+        _look(h, pair, high, reach)
     need.motion.time[0] = high
 
 
