@@ -312,7 +312,6 @@ def test_a_fast_mesh_does_not_go_through_a_thin_wall(tmp_path, target):
         assert sim.q[2] > 0.0 and sim.v[5] > -1.0
 
 
-
 @kernel
 def told_of_looks(work):
     """(Number of looks at a convex shape and a mesh, depth up to which the last one was) [m]."""
@@ -325,7 +324,7 @@ def test_the_moment_of_touching_is_found_in_a_few_looks(tmp_path):
     thrown = mb.model.Velocity(angular=(30.0, 40.0, 0.0), linear=(0.0, 0.0, -1.0))
     box = Primitive("box", "box", (0.02, 0.03, 0.04), Pose((0.0, 0.003, 0.055)), "free", 0.1, velocity=thrown)
     sim = mb.Simulator(mb.Scene(primitives=(beam, box), gravity=(0.0, 0.0, 0.0)))
-    work, looks, met = sim._stepper._context.need.poses.work, [], 0
+    work, looks, met = sim.context.need.poses.work, [], 0
     for _ in range(40):
         before = told_of_looks(work)[0]
         certificate = sim.step().certificate
@@ -342,4 +341,4 @@ def test_overlaps_are_looked_for_as_deep_as_bodies_go_where_they_meet(tmp_path):
     sim = mb.Simulator(mb.Scene(primitives=(rod, free("box", "box", (0.01,) * 3, (0.0, 0.0, 0.0151)))))
     for _ in range(3):
         sim.step()
-    assert 0.0 < told_of_looks(sim._stepper._context.need.poses.work)[1] < 5e-3  # twice the way of its ends are 50 mm
+    assert 0.0 < told_of_looks(sim.context.need.poses.work)[1] < 5e-3  # twice the way of its ends are 50 mm
