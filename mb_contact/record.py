@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -189,7 +188,10 @@ class Recorded:
     """The part of a simulator that hands out its state and goes on from others."""
 
     _record: LiveState
-    _made_of: Callable[[], tuple[tuple, Any]]  #: arguments of the class, and what ``_take_over`` is called with
+    _made: tuple[type, tuple]  #: the class and its arguments
+
+    def _was_set(self) -> Any:
+        """What was set beside the state, for ``_take_over``."""
 
     def _take_over(self, changed: Any) -> None:
         """What was set on the simulator that this one is a copy of."""
@@ -208,7 +210,11 @@ class Recorded:
 
     def __reduce__(self) -> Any:
         """Copies and pickles are simulators of the same scene, with the values that were set, in the state of now."""
-        return _made_again, (type(self), *self._made_of(), self.save())
+        kind, arguments = self._made
+        if type(self) is not kind:
+            raise TypeError(f"{type(self).__name__} cannot be copied or pickled as a {kind.__name__}, which knows "
+                            "nothing of what is its own; give it a __reduce__")  # fmt: skip
+        return _made_again, (kind, arguments, self._was_set(), self.save())
 
     def save(self) -> State:
         """Copy of the whole state; ``restore`` continues from it bit for bit.

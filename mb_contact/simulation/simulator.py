@@ -123,7 +123,7 @@ class Simulator(Readings, Recorded):
     ) -> None:
         self._given_step, progress = step, progress or (lambda _line: None)
         self.scene = _with_packages(scene, packages)
-        self._arguments = self.scene, None, True, step
+        self._made = Simulator, (self.scene, None, True, step)
         if step is not None:
             refuse_beyond_studies(self.scene)
         self.world = self._make_world(self.scene)
@@ -157,12 +157,12 @@ class Simulator(Readings, Recorded):
         self.step()
         self.reset()
 
-    def _made_of(self):
+    def _was_set(self):
         context = self.context
-        return self._arguments, (context.changed, context.solver[[TOLERANCE, BUDGET]])
+        return context.changed, context.solver[[TOLERANCE, BUDGET]], self.time_step
 
     def _take_over(self, changed):
-        values, self.context.solver[[TOLERANCE, BUDGET]] = changed
+        values, self.context.solver[[TOLERANCE, BUDGET]], self.time_step = changed
         set_again(self, values)
 
     def __repr__(self) -> str:

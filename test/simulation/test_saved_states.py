@@ -231,7 +231,7 @@ def test_copies_and_pickles_go_on_alike(name):
     sim = simulator_of(ROOT / "config" / f"{name}.yaml")
     if isinstance(sim, mb.Simulator):
         sim.set_gravity([0.5, 0.0, -5.0])
-        sim.solver_tolerance, sim.newton_budget = 1e-11, 90
+        sim.solver_tolerance, sim.newton_budget, sim.time_step = 1e-11, 90, 5e-4
         if name == "box_on_table":
             sim.set("mass", [2.5], of=["box"])
     for _ in range(3):
@@ -244,7 +244,15 @@ def test_copies_and_pickles_go_on_alike(name):
             other.step()
         assert np.array_equal(other.state, sim.state) and other is not sim
         if isinstance(sim, mb.Simulator):
-            assert (other.solver_tolerance, other.newton_budget) == (1e-11, 90)
+            assert (other.solver_tolerance, other.newton_budget, other.time_step) == (1e-11, 90, 5e-4)
+
+
+def test_what_is_of_a_subclass_is_not_copied():
+    class Counted(mb.Simulator):
+        count = 3
+
+    with pytest.raises(TypeError, match="Counted cannot be copied or pickled as a Simulator"):
+        copy.copy(Counted(box_scene()))
 
 
 def test_worlds_are_not_copied():

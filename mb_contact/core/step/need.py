@@ -84,7 +84,6 @@ class Need(NamedTuple):
     #: by how much the rows of contacts are to end farther apart [m] (``position_correction.py``)
     asked: Annotated[Reals, "c"]
     rolls: Annotated[Integers, "c"]  #: 1 where that is asked of their velocities, 2 where it has been
-    along: Annotated[Integers, "n"]  #: 1 of bodies that go along with what holds them (``going_along.py``)
     ahead: Annotated[Reals, "N"]  #: by which positions end ahead of the velocities' way [rad, m],
     kept: Annotated[Reals, 5, "R"]  #: and the rows of the step's own problem and solution,
     speed: Annotated[Reals, "N"]  #: with its ``work.speed``

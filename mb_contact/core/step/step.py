@@ -52,7 +52,6 @@ from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.energy_balance import add_impulses, balance_energy, impulse_vectors
 from mb_contact.core.step.foundations import lay_foundations
-from mb_contact.core.step.going_along import go_along, may_be_held
 from mb_contact.core.step.need import begin_review
 from mb_contact.core.step.pads import pull
 from mb_contact.core.step.problem import AGAIN, ANEW, publish_impulses, rows_in_use, solve
@@ -180,8 +179,8 @@ def advance(h):
     Where the loops of an aggregate cannot be closed there, the state stays what it was.  Their dependent coordinates
     start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
     add to the acceleration: one Newton step less.
-    Reads: art, contacts, gears, geoms, gravity, joints, kin, need, q, settings, sleep, soft, sol, tendons, tree, v,
-    work.  Writes: art, kin, need, q, tendons, v, work.
+    Reads: art, gears, gravity, joints, kin, need, q, settings, sleep, soft, tendons, tree, v, work.
+    Writes: art, kin, q, tendons, v, work.
     """
     keep_state(h)
     g, dt = h.art.aggregates, h.settings[DT]
@@ -198,8 +197,6 @@ def advance(h):
         integrate_joints(h.tree, h.v, h.settings[DT], h.q)
     if has_sleepers(h):
         hold_coordinates(h)
-    if may_be_held(h):
-        go_along(h)
     return refresh_closed(h)
 
 
@@ -388,7 +385,7 @@ def conclude(h):
 
     Reads: art, bil, closing, closures, contacts, drift, end, frames, friction, gears, geoms, gravity, joints, kin,
     loop, need, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
-    Writes: art, bil, closing, joints, kin, loop, need, q, soft, tendons, v, work.
+    Writes: art, bil, closing, joints, kin, loop, q, soft, tendons, v, work.
     """
     servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)
     release_servos(h.tree, h.joints)

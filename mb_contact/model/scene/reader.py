@@ -129,6 +129,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: dict[str, int] = {}
+        self._pairs: dict[yaml.Node, Any] = {}  #: of mappings, with what is merged into them
 
     def compose(self, content: str, keys: Mapping[str, Kind] = SCENE_KEYS) -> yaml.Node:
         """Root node of the file, whose keys an empty one is told."""
@@ -180,16 +181,22 @@ class Reader:
 
     def _merged(self, node, key):
         """(name, value) nodes of a mapping: its own, and of those that ``<<`` merges into it what it has not."""
+        if (known := self._pairs.get(node, False)) is not False:
+            return known
+        self._pairs[node] = None  # until it is known
         pairs = [pair for pair in node.value if pair[0].tag != MERGE]
-        for name, value in node.value:
+        merges = [pair for pair in node.value if pair[0].tag == MERGE]
+        if len(merges) > 1:
+            raise self.error(merges[1][0], key, "'<<' is given twice; give it a list, [*one, *other]")
+        for name, value in merges:
             for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                if name.tag != MERGE:
-                    break
-                if not isinstance(other, yaml.MappingNode) or other is node:
-                    got = "itself" if other is node else _words(other)
+                theirs = self._merged(other, key) if isinstance(other, yaml.MappingNode) else None
+                if theirs is None:
+                    got = "itself" if isinstance(other, yaml.MappingNode) else _words(other)
                     raise self.error(name, key, f"'<<' merges other mappings, got {got}")
                 own = {name.value for name, _ in pairs}
-                pairs += [pair for pair in self._merged(other, key) if pair[0].value not in own]
+                pairs += [pair for pair in theirs if pair[0].value not in own]
+        self._pairs[node] = pairs
         return pairs
 
     def mapping(

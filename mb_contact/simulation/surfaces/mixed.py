@@ -66,7 +66,7 @@ class MixedSimulator(Simulator):
         self.tree = build_tree(scene)
         self._surfaces = TreePart(self.tree)
         super().__init__(shared_scene(scene), progress)
-        self._arguments = (scene,)
+        self._made = MixedSimulator, (scene,)
 
     def _make_world(self, scene):
         world, self._rows = shared_world(self.surface_scene, scene, self.tree)

@@ -107,12 +107,10 @@ class SurfaceSimulator(Recorded):
         self._arrays = layout.fixed.arrays(self._vector)
         self._impulses = dict(zip(self._names, self._arrays.surface_impulse))
         self._record = LiveState(layout, self, scene=self._fingerprint())
+        self._made = SurfaceSimulator, (scene,)
         self._begin()
         self.step()
         self.reset()
-
-    def _made_of(self):
-        return (self.surface_scene,), None
 
     def _begin(self):
         self._arrays.clock[:], self._arrays.surface_impulse[:] = 0, 0.0

@@ -58,9 +58,15 @@ def test_merged_mappings(tmp_path):
     pose = replace(first.pose, rpy=(1.0, 0.0, 0.0))
     assert second == replace(first, name="b", mass=3.0, pose=pose, color=second.color)
     assert second.color is not None and scene.lines["primitives[1].size"] == 2
-    for wrong, words in (("3", "'3'"), ("[[]]", "a list"), ("*two", "itself")):
+    for wrong, words in (("3", "'3'"), ("[[]]", "a list"), ("*two", "itself"), ("[{<<: *two}]", "itself")):
         with pytest.raises(SceneError, match=rf"scene.yaml:3: primitives\[1\]: '<<' merges other .*, got {words}"):
             load(f"{one}\n- &two {{<<: {wrong}, name: b}}", tmp_path)
+    with pytest.raises(SceneError, match=r"scene.yaml:3: primitives\[1\]: '<<' is given twice"):
+        load(f"{one}\n- {{<<: *one, <<: *one, name: b}}", tmp_path)
+    rows = [f"a{i + 1}: &a{i + 1} {{<<: [{', '.join(9 * [f'*a{i}'])}]}}" for i in range(30)]
+    with pytest.raises(SceneError, match="friction: unknown key"):  # in no time
+        load("\n".join(["materials:", "  a0: &a0 {friction: 0.5}", *(f"  {row}" for row in rows)])
+             + "\nground: {<<: *a30}", tmp_path)  # fmt: skip
 
 
 def test_the_file_of_a_robot_is_the_scene_of_that_robot_alone(tmp_path):
