@@ -49,6 +49,18 @@ class Differences:
             out[:, i] = (4.0 * parts[0] - parts[1]) / 3.0
         return out
 
+    def by_value(self, name, key, number):
+        """(2 N,) by one value that the simulator has, at 1e-3 above this number, and the StepDerivatives there."""
+        ends = []
+        for way in (2e-4, 1e-4, 0.0, -1e-4, -2e-4):
+            self.sim.set(name, [number + 1e-3 + way], of=[key])
+            ends.append(self.step())
+            if way == 0.0:
+                found = self.sim.step_derivatives([name])
+        self.sim.set(name, [number], of=[key])
+        moved = [np.concatenate((displacement(self.tree, ends[2][0], q), v)) for q, v in ends]
+        return (8.0 * (moved[1] - moved[3]) - (moved[0] - moved[4])) / 12e-4, found
+
     def worst(self, names=("q", "v", "effort"), size=1e-6):
         """The worst difference from ``step_derivatives``, of each name in parts of its largest entry or of one."""
         self.step()

@@ -8,6 +8,7 @@ Covers core/collision/mesh_*.py, model/shapes/mesh_arrays.py, model/shapes/mesh_
 
 import numpy as np
 import pytest
+import trimesh
 
 import mb_contact as mb
 from mb_contact.core.jit import kernel
@@ -342,3 +343,17 @@ def test_overlaps_are_looked_for_as_deep_as_bodies_go_where_they_meet(tmp_path):
     for _ in range(3):
         sim.step()
     assert 0.0 < told_of_looks(sim.context.need.poses.work)[1] < 5e-3  # twice the way of its ends are 50 mm
+
+
+def test_features_that_meet_without_room_are_not_left_out(tmp_path):
+    """Four corners of a box come down on a plate within a step, where there is room for two contacts and for many."""
+    plate = mesh(tmp_path, "plate", trimesh.creation.box((0.4, 0.4, 0.1)).triangles)
+    falls = mb.model.Velocity(linear=(0.0, 0.0, -4.0))
+    body = mesh(tmp_path, "body", trimesh.creation.box((0.06, 0.05, 0.04)).triangles, (0.003, 0.002, 0.0721), 1.0, velocity=falls)
+    ends = []
+    for capacity in (2, 64):
+        sim = mb.Simulator(mb.Scene(primitives=(plate, body)))
+        sim.context.allocate(capacity)
+        assert sim.step().certificate.end_gap > -DEEPEST
+        ends.append(sim.q)
+    np.testing.assert_allclose(*ends, atol=1e-12)
