@@ -349,7 +349,8 @@ def test_features_that_meet_without_room_are_not_left_out(tmp_path):
     """Four corners of a box come down on a plate within a step, where there is room for two contacts and for many."""
     plate = mesh(tmp_path, "plate", trimesh.creation.box((0.4, 0.4, 0.1)).triangles)
     falls = mb.model.Velocity(linear=(0.0, 0.0, -4.0))
-    body = mesh(tmp_path, "body", trimesh.creation.box((0.06, 0.05, 0.04)).triangles, (0.003, 0.002, 0.0721), 1.0, velocity=falls)
+    corners = trimesh.creation.box((0.06, 0.05, 0.04)).triangles
+    body = mesh(tmp_path, "body", corners, (0.003, 0.002, 0.0721), 1.0, velocity=falls)
     ends = []
     for capacity in (2, 64):
         sim = mb.Simulator(mb.Scene(primitives=(plate, body)))
