@@ -151,5 +151,5 @@ def gravity_of(tree, gravity, body):
 
 def refuse_own_gravity(tree, what):
     """InputError where a body has a gravity of its own, which ``what`` does not know."""
-    if not np.isnan(tree.body_gravity).all():
+    if tree.body_gravity.size and not np.isnan(tree.body_gravity).all():
         raise InputError(f"{what} know one gravity for all bodies; take that of single bodies back to the scene's")

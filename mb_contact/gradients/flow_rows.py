@@ -98,8 +98,9 @@ class FlowRows:
     def _start(self):
         """Frames where the step begins; what of the problem stays the same."""
         c = self.c
-        count, _, _ = self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
-        g, self.rows, self.count = self.d.arrays, self.d.count_rows(), count
+        self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
+        g, self.rows, count = self.d.arrays, self.d.count_rows(), int(c.contacts.count[0])
+        self.count = count
         geoms, pairs = c.world.geoms, c.contacts.pair[:count]
         self.pair, self.closures = geoms.body[geoms.pairs[pairs]].T, len(c.couplings.closures.kind)
         self.joint_rows, place = g.J[: self.rows].copy(), g.place[:count].copy()

@@ -105,7 +105,7 @@ class FlowStep(FlowRows):
             solution.r[: self.rows], solution.u[: self.rows] = kept
         flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
         matrix = flow.solve()
-        _, _, self.d.arrays.first[:] = self.d.columns_of(tuple(self.columns))
+        self.d.arrays.first[:] = self.d.plan(tuple(self.columns)).first
         for part in matrix:
             follow(self.d.handle, c.handle, part)
         if (c.v != flow.v_end).any():
@@ -232,7 +232,7 @@ class FlowStep(FlowRows):
                 held[k] += r[row] * on[row]
         wrench += held
         by[:, :3] += skew(held[:, 3:]) @ (self.bodies.X[:, 3:] @ self.dq)
-        _, _, g.first[:] = self.d.columns_of(tuple(self.columns))
+        g.first[:] = self.d.plan(tuple(self.columns)).first
         out = np.empty((self.closures, 2, 6, self.width))
         closure_wrenches(self.d.handle, c.handle, dr, out)
         for i in range(self.closures):

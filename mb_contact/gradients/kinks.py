@@ -5,12 +5,12 @@
 
 from typing import NamedTuple
 
-import numpy as np
+from mb_contact.core.gradients.workspace import EFFORT_LIMIT, GAINED, GAP, JOINT_FRICTION, LIMIT, SLIP, TOUCH
 
-from mb_contact.core.gradients.workspace import GAP, JOINT_FRICTION, KINKS, LIMIT, SLIP, TOUCH
-from mb_contact.core.workspace import ENERGY_REMOVED
-
-NAMES = {TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction"}
+NAMES = {
+    TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction",
+    EFFORT_LIMIT: "effort_limit", GAINED: "energy_removed",
+}  # fmt: skip
 
 
 class Kink(NamedTuple):
@@ -25,32 +25,16 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: one of NAMES, or effort_limit; energy_removed and face, which no derivative knows
+    kind: str  #: one of NAMES, or face; this and energy_removed no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
     distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J]
 
 
-def kinks_of(context, g, gained=True):
-    """Kinks that a kernel has found, as a tuple of Kink; g is None where a step has no rows.
-
-    ``gained`` is whether energy was removed whose derivative is not known.
-    """
-    contacts, out = context.contacts, []
-    found = 0 if g is None else int(g.count[KINKS])
-    pair, count, links = contacts.pair.tolist() if found else [], 3 * int(contacts.count[0]), {}
-    named = zip(g.kink[:found].tolist(), g.distance[:found].tolist(), strict=True) if found else ()
-    for (kind, row), distance in named:
-        if row >= count:
-            out.append(Kink(NAMES[kind], (int(context.rows.dof[g.at[row]]),), -1, distance))
-            continue
-        at = pair[row // 3]
-        if at not in links:
-            links[at] = context.pair_links[at]
-        out.append(Kink(NAMES[kind], links[at], row // 3, distance))
-    limit = context.tree.effort_limit
-    for dof in np.flatnonzero((np.abs(context.effort) == limit) & (limit > 0.0)).tolist():
-        out.append(Kink("effort_limit", (dof,), -1, 0.0))
-    if gained and (removed := float(context.work.record[ENERGY_REMOVED])) > 0.0:
-        out.append(Kink("energy_removed", (), -1, removed))
+def kinks_of(found, links):
+    """Kinks that a kernel has ``found`` (k, 4), as a tuple of Kink; ``links`` are the names of each pair."""
+    out = []
+    for kind, contact, of, distance in found.tolist():
+        about = links[int(of)] if contact >= 0 else () if of < 0 else (int(of),)
+        out.append(Kink(NAMES[int(kind)], about, int(contact), distance))
     return tuple(out)

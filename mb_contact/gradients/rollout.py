@@ -92,7 +92,7 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
             for k, (record, columns, term) in reversed(list(enumerate(segment, first))):
                 pulled = differentiator.pull(record, y)
                 spare.append(record)
-                kinks += int(record[KINKS])
+                kinks += int(record[0][KINKS])
                 by_effort[k] = pulled[columns["effort"]]
                 for name in names[3:]:
                     by[name] = by.get(name, 0.0) + pulled[columns[name]]

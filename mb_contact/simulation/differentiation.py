@@ -61,9 +61,14 @@ class Differentiable:
         for key, given in (("with_respect_to", with_respect_to), ("readings", readings)):
             if isinstance(given, str):
                 raise InputError(f"{key} must be a sequence of names, such as ['{given}']")
-        names = [as_choice(name, NAMES, "with_respect_to") for name in with_respect_to]
-        found = self.differentiator().derivatives(names, as_positive(near, "near"))
-        return found._replace(readings=reading_derivatives(self, readings, found)) if len(readings) else found
+        differentiator, names = self.differentiator(), tuple(with_respect_to)
+        if not differentiator.knows(names):
+            for name in names:
+                as_choice(name, NAMES, "with_respect_to")
+        found = differentiator.derivatives(names, near if near is NEAR else as_positive(near, "near"))
+        if len(readings):
+            found.readings = reading_derivatives(self, readings, found)
+        return found
 
     def differentiator(self) -> Differentiator:
         """What differentiates the present steps: matrices and adjoints without names, for loops over many steps.

@@ -7,15 +7,15 @@ With z = y_v + dt E_l* y_q of the adjoint y of the state behind the step, and th
 
     s = D^-1 L^-* z,    T* t = B* s,    p = L^-1 (s - D^-1 C* t),    out = p* db + t* dg + E* y_q
 
-are the products with the derivatives by all names.  A record is one vector: what does not depend on y.
+are the products with the derivatives by all names.  What does not depend on y is kept: db, and the rest in one vector.
 """
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, turned_entry
-from mb_contact.core.gradients.step import linearise
-from mb_contact.core.gradients.workspace import BY_Q, BY_V, HELD, KINKS as FOUND, PATH, SOFT
-from mb_contact.core.jit import kernel, sweep, unlocked
+from mb_contact.core.gradients.step import linearise, pose_step
+from mb_contact.core.gradients.workspace import BY_Q, BY_V, FINE, HELD, KINKS as FOUND, PATH, SOFT
+from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import vector_dot, vector_product, vector_sum
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
@@ -23,28 +23,21 @@ from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
 HELD_ROWS, SOFT_ROWS, KINKS, LENGTH, HEADER = range(5)  #: of a record, which has so many numbers before the others
 
 
-@sweep
-def _places(N, width):
-    """Where a record's velocities, factors, efforts and rows begin."""
-    v = HEADER
-    M = v + N
-    return v, M, M + N * N, M + N * N + N * width
-
-
 @unlocked
-def record_step(g, a, dt, near, Z, T, record):
-    """Keep the posed step in ``record``; Z (N, columns) and T (rows + 1, rows) are scratch."""
+def record_step(g, a, q, v, gravity, dt, near, Z, T, record):
+    """Keep the step from (q, v) in ``record`` and Z (N, columns); T (rows + 1, rows) is scratch; (status, contact)."""
+    status, contact = pose_step(g, a, q, v, v, gravity, dt)
+    if status != FINE:
+        return status, contact
     linearise(g, a, dt, near, Z)
-    N, width, held = Z.shape[0], Z.shape[1], g.count[HELD]
+    N, held = Z.shape[0], g.count[HELD]
     pose_matrix(g, a, T)
-    v, M, right, rows = _places(N, width)
+    M, rows = HEADER + N, HEADER + N + N * N
     record[HELD_ROWS], record[SOFT_ROWS], record[KINKS], record[LENGTH] = held, g.count[SOFT], g.count[FOUND], dt
     for i in range(N):
-        record[v + i] = a.v[i]
+        record[HEADER + i] = a.v[i]
         for j in range(N):
             record[M + i * N + j] = g.d.M[i, j]
-        for c in range(width):
-            record[right + i * width + c] = Z[i, c]
     for e in range(held):
         at = rows + e * (4 * N + 1 + held)
         for k in range(4 * N):
@@ -58,13 +51,17 @@ def record_step(g, a, dt, near, Z, T, record):
         record[at + 4 * N] = g.scale[e]
         for c in range(held):
             record[at + 4 * N + 1 + c] = T[e, c]
+    return FINE, -1
 
 
 @unlocked
-def pull_step(g, a, record, y, T, out):
-    """``out`` (columns,) := y (2 N,) times the derivative of the recorded step; y and T are scratch behind it."""
-    N, width, held = g.S.shape[0], out.shape[0], int(record[HELD_ROWS])
-    _, M, right, rows = _places(N, width)
+def pull_step(g, a, record, Z, y, T, out):
+    """``out`` (columns,) := y (2 N,) times the derivative of the recorded step; y and T are scratch behind it.
+
+    Columns of ``out`` behind those of Z are left 0.
+    """
+    N, width, held = Z.shape[0], Z.shape[1], int(record[HELD_ROWS])
+    M, rows = HEADER + N, HEADER + N + N * N
     _follow_back(g, a, y, 0, N)
     fill(width, out, 0.0)
     _coordinates_back(g, record, y, out)
@@ -87,7 +84,7 @@ def pull_step(g, a, record, y, T, out):
             j = before[j]
         f = s[i]
         for c in range(width):
-            out[c] += f * record[right + i * width + c]
+            out[c] += f * Z[i, c]
     for name in (BY_Q, BY_V):
         if g.first[name + 1] > g.first[name]:
             _follow_back(g, a, out, g.first[name], 0)

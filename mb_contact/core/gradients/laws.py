@@ -18,6 +18,8 @@ for r where a contact is asked whether it presses.
 import numpy as np
 
 from mb_contact.core.gradients.workspace import (
+    EFFORT_LIMIT,
+    GAINED,
     GAP,
     HELD,
     JOINT_FRICTION,
@@ -31,7 +33,7 @@ from mb_contact.core.gradients.workspace import (
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.solve.friction import MODEL, VISCOUS
-from mb_contact.core.workspace import BOX, CONTACT, EQUALITY, NO_BLOCK, UNILATERAL
+from mb_contact.core.workspace import BOX, CONTACT, ENERGY_REMOVED, EQUALITY, NO_BLOCK, UNILATERAL
 from mb_contact.types import TOUCHING_EVENT
 
 IMMOBILE = 1e-24  #: of the largest compliance of a row: one along which nothing moves asks for nothing
@@ -59,6 +61,8 @@ def active_laws(g, a, near):
                 _add(g, row, 1.0, 0.0, a.rows.viscous[row], soft)
         if soft:
             g.count[SOFT] = g.count[HELD]
+    if g.smooth[0] != 0.0:
+        step_kinks(g, a)
 
 
 @kernel
@@ -73,11 +77,22 @@ def _add(g, row, first, second, softness, soft):
 
 
 @kernel
-def _kink(g, kind, row, distance):
-    """A law near another state."""
+def _kink(g, kind, contact, of, distance):
+    """A law near another state: of a contact of the pair ``of``, or, with the contact -1, of a degree of freedom."""
     k = g.count[KINKS]
-    g.kink[k, 0], g.kink[k, 1], g.distance[k] = kind, row, max(distance, 0.0)
+    g.kink[k, 0], g.kink[k, 1], g.kink[k, 2], g.kink[k, 3] = kind, contact, of, max(distance, 0.0)
     g.count[KINKS] = k + 1
+
+
+@kernel
+def step_kinks(g, a):
+    """Efforts at their limits, and energy that was taken out of the motion again."""
+    for i in range(g.S.shape[0]):
+        limit = a.tree.effort_limit[i]
+        if limit > 0.0 and abs(a.effort[i]) == limit:
+            _kink(g, EFFORT_LIMIT, -1, i, 0.0)
+    if a.work.record[ENERGY_REMOVED] > 0.0:
+        _kink(g, GAINED, -1, -1, a.work.record[ENERGY_REMOVED])
 
 
 @kernel
@@ -92,13 +107,16 @@ def _contact(g, a, row, kind, near, soft):
     if touches:
         g.passes[row // 3] = 1 if alone else 2 if press <= part and least > 0.0 else 0
     if not soft and max(press, part) < near:
-        _kink(g, TOUCH if touches else LIMIT, row, max(press, part))
+        if touches:
+            _kink(g, TOUCH, row // 3, contacts.pair[row // 3], max(press, part))
+        else:
+            _kink(g, LIMIT, -1, a.rows.dof[at], max(press, part))
     if press <= part and (alone or least == 0.0):
         return
     if press > part:
         _add(g, row, 1.0, 0.0, 0.0, soft)
     if not soft and touches and g.slope[row // 3] != 0.0 and abs(contacts.gap[row // 3]) < TOUCHING_EVENT:
-        _kink(g, GAP, row, abs(contacts.gap[row // 3]))
+        _kink(g, GAP, row // 3, contacts.pair[row // 3], abs(contacts.gap[row // 3]))
     if kind != CONTACT:
         return
     _slide(g, a, row, row + 1, near, soft)
@@ -136,7 +154,7 @@ def _slide(g, a, row, first, near, soft):
     scale = max(g.compliance[first], 1e-300) ** 0.25 * max(g.compliance[first + 1], 1e-300) ** 0.25
     left, part = (m * normal - force) * scale, speed / scale
     if not soft and max(left, part) < near:
-        _kink(g, SLIP, row, max(left, part))
+        _kink(g, SLIP, row // 3, a.contacts.pair[row // 3], max(left, part))
     if left >= part or max(left, part) < a.solver[TOLERANCE]:  # which the solver does not tell apart
         _add(g, first, 1.0, 0.0, 0.0, soft)
         _add(g, first + 1, 1.0, 0.0, 0.0, soft)
@@ -153,7 +171,7 @@ def _turn(g, a, row, at, near, soft):
     scale = np.sqrt(max(g.compliance[at], 1e-300))
     left, part = (m * bounding(g, a, row) - abs(r)) * scale, abs(u) / scale
     if not soft and max(left, part) < near:
-        _kink(g, SLIP, row, max(left, part))
+        _kink(g, SLIP, row // 3, a.contacts.pair[row // 3], max(left, part))
     if left >= part or max(left, part) < a.solver[TOLERANCE]:
         _add(g, at, 1.0, 0.0, 0.0, soft)
     else:
@@ -167,7 +185,7 @@ def _box(g, a, row, near, soft):
     root, bound = np.sqrt(max(g.compliance[row], 1e-300)), a.rows.mu[at]
     left, part = (bound - abs(a.sol.r[at])) * root, abs(a.sol.u[at]) / root
     if max(left, part) < near and bound > 0.0:
-        _kink(g, JOINT_FRICTION, row, max(left, part))
+        _kink(g, JOINT_FRICTION, -1, a.rows.dof[at], max(left, part))
     if left >= part:
         _add(g, row, 1.0, 0.0, 0.0, soft)
     else:

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What derivatives of sensors' readings are made of, behind ``solve_step``.
+"""What derivatives of sensors' readings are made of, behind ``differentiate``.
 
 Of a contact at x whose impulse on A is p, with its moment m of torsion and rolling, the wrench at the world's origin
 
@@ -69,7 +69,7 @@ def contact_wrenches(g, a, dt, T, dr, out):
     Parameters
     ----------
     T : ndarray
-        That of ``solve_step``, which was called for the same columns.
+        That of ``differentiate``, which was called for the same columns.
     dr : ndarray (rows, columns)
         [N s, N m s]
     out : ndarray (contacts, 6, columns)

@@ -30,7 +30,9 @@ from mb_contact.core.gradients.workspace import (
     BY_Q,
     BY_SHIFT,
     BY_V,
+    FINE,
     HELD,
+    KINKS,
     ROWS,
     SOFT,
     UNIQUE,
@@ -69,11 +71,13 @@ def pose_step(g, a, q, v, moving, gravity, dt):
 
 
 @unlocked
-def solve_step(g, a, dt, near, out, dp, T):
-    """Derivatives of the posed step by the names with columns in ``first``.
+def differentiate(g, a, q, v, moving, gravity, dt, near, out, dp, T):
+    """Derivatives of the step by the names with columns in ``first``; (status, contact, unique, kinks).
 
     Parameters
     ----------
+    q, v, moving, gravity : ndarray
+        As of ``pose_step``.
     out : ndarray (2, N, columns)
         Of coordinates and velocities behind the step.
     dp : ndarray (contacts, 3, columns)
@@ -81,6 +85,9 @@ def solve_step(g, a, dt, near, out, dp, T):
     T : ndarray (rows + 1, rows + columns)
         Scratch.
     """
+    status, contact = pose_step(g, a, q, v, moving, gravity, dt)
+    if status != FINE:
+        return status, contact, 0, 0
     dq, dv = out[0], out[1]
     linearise(g, a, dt, near, dv)
     reduce_right(g.d.before, g.d.M, dv)
@@ -92,6 +99,7 @@ def solve_step(g, a, dt, near, out, dp, T):
     _coordinates(g, a, dt, dq, dv)
     follow(g, a, dq)
     follow(g, a, dv)
+    return FINE, -1, g.count[UNIQUE], g.count[KINKS]
 
 
 @kernel

@@ -16,7 +16,8 @@ from mb_contact.core.declare import Integers, Reals
 #: of GradientArrays.count: kinks, rows of the linear system, of them the first that are soft, 1 where impulses are
 #: unique, bodies of the last contact, degrees of freedom of the present path, rows
 KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS = range(8)
-TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION = range(5)  #: kinds of kinks
+#: kinds of kinks
+TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED = range(7)
 #: what a kernel returns beside the contact where it ends
 FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(8)
 
@@ -104,8 +105,7 @@ class GradientArrays(NamedTuple):
     drag: Annotated[Reals, "R"]  #: of a row of friction that slips: impulse by that of the normal, or by its bound
     order: Annotated[Integers, "H"]  #: of the unknowns that hold, as they were eliminated
     norm: Annotated[Reals, "H"]  #: of their columns
-    kink: Annotated[Integers, "2 * R", 2]  #: kind, row
-    distance: Annotated[Reals, "2 * R"]
+    kink: Annotated[Reals, "K", 4]  #: kind; contact or -1; its pair, or a degree of freedom; distance
 
 
 GradientArraysHandleType, GradientArraysHandle, make_gradient_handle = handle(GradientArrays)

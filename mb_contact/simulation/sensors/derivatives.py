@@ -34,7 +34,7 @@ from mb_contact.core.gradients.step import mass_wrench
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.errors import InputError
 from mb_contact.gradients.motion import cross
-from mb_contact.gradients.step import has_impacts
+from mb_contact.gradients.refusals import has_impacts
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import Pose
 from mb_contact.model.scene.sensors import RAYS
