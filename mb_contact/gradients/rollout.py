@@ -7,7 +7,8 @@ With x = (q, v) in tangent coordinates, x_(k+1) = F_k dx_k + G_k du_k + H_k dp a
 
     y_T = dl_T/dx,    dl/du_k = G_k* y_(k+1),    dl/dp += H_k* y_(k+1),    y_k = F_k* y_(k+1) + dl_k/dx.
 
-The states of every ~sqrt(T)th step are kept, and the steps between two of them taken again, to the same bits.
+Where records of all steps would take more memory than RECORDS, states of every so many steps are kept, and the steps
+between two of them taken again, to the same bits.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from mb_contact.checks import Floats, as_choice, as_matrix, as_vector
 from mb_contact.core.gradients.adjoint import KINKS
 from mb_contact.gradients.step import NAMES
 
+RECORDS = 1 << 24  #: what records of steps may take of memory, but for their rows, if ~sqrt(T) take no more [bytes]
 #: (cost, its derivative by q (N,) in tangent coordinates, by v (N,)) of the state behind so many steps; or None
 Cost = Callable[[int, Floats, Floats], tuple[float, ArrayLike, ArrayLike] | None]
 PARAMETERS = tuple(name for name in NAMES if name not in ("q", "v", "effort"))
@@ -79,57 +81,57 @@ def rollout_gradient(sim: Any, efforts: ArrayLike, cost: Cost, parameters: Seque
     """
     efforts = as_matrix(efforts, (None, len(sim.world.joint_names)), "efforts")
     names = ("q", "v", "effort", *(as_choice(name, PARAMETERS, "parameters") for name in parameters))
-    start, steps, differentiator = sim.save(), len(efforts), sim.differentiator()
-    stride = max(1, int(2.0 * np.sqrt(steps)))
+    start, steps, differentiator, N = sim.save(), len(efforts), sim.differentiator(), sim.context.N
+    plan, spare, kept = differentiator.plan(names), [], []
+    stride = max(1, int(2.0 * np.sqrt(steps)), RECORDS // (8 * N * (N + plan.width) + 1))
+    total, by_effort, by, kinks = 0.0, np.zeros_like(efforts), {}, 0
+
+    def record(first, last):
+        """Numbers, records and terms of the cost of steps from the present state on."""
+        pages = []
+        for k in range(first, last):
+            term = _term(cost, k, sim)
+            sim.step(efforts[k])
+            pages.append((k, differentiator.record(names, spare)[0], *term))
+        return pages
+
     try:
-        total, kept = _forward(sim, efforts, cost, stride)
-        last = _terms(cost, steps, sim)
-        y = np.zeros(2 * len(sim.v)) if last is None else last[1]
-        by_effort, by, kinks, spare = np.zeros_like(efforts), {}, 0, []
-        for first in reversed(range(0, steps, stride)):
-            sim.restore(kept.pop())
-            segment = [_step(sim, efforts[k], cost, k, names, spare) for k in range(first, min(first + stride, steps))]
-            for k, (record, columns, term) in reversed(list(enumerate(segment, first))):
-                pulled = differentiator.pull(record, y)
-                spare.append(record)
-                kinks += int(record[0][KINKS])
-                by_effort[k] = pulled[columns["effort"]]
-                for name in names[3:]:
-                    by[name] = by.get(name, 0.0) + pulled[columns[name]]
-                y = pulled[: len(y)]  # q and v stand first
-                if term is not None:
-                    y = y + term[1]
-    finally:
-        sim.restore(start)
-    half = len(y) // 2
-    return RolloutGradient(total, y[:half], y[half:], by_effort, by, kinks)
-
-
-def _terms(cost, k, sim):
-    """(cost, its derivative (2 N,)) of the present state behind k steps, or None."""
-    told = cost(k, sim.q, sim.v)
-    if told is None:
-        return None
-    N, parts = len(sim.v), zip(told[1:], ("q", "v"), strict=True)
-    by = [as_vector(np.ravel(part), N, f"the cost's derivative by {name}", finite=False) for part, name in parts]
-    return float(told[0]), np.concatenate(by)
-
-
-def _forward(sim, efforts, cost, stride):
-    """The cost of all states, and the states of every ``stride``th step."""
-    total, kept = 0.0, []
-    for k in range(len(efforts) + 1):
-        term = _terms(cost, k, sim)
-        total += 0.0 if term is None else term[0]
-        if k < len(efforts):
+        first = max(0, (steps - 1) // stride * stride)
+        for k in range(first):
             if k % stride == 0:
                 kept.append(sim.save())
+            total += _term(cost, k, sim)[0]
             sim.step(efforts[k])
-    return total, kept
+        pages = record(first, steps)
+        told, y = _term(cost, steps, sim)
+        total = sum((page[2] for page in pages), total) + told
+        y = np.zeros(2 * N) if y is None else y
+        while True:
+            for k, page, _, by_state in reversed(pages):
+                pulled = differentiator.pull(page, y)
+                spare.append(page)
+                kinks += int(page[KINKS])
+                by_effort[k] = pulled[plan.columns["effort"]]
+                for name in names[3:]:
+                    by[name] = by.get(name, 0.0) + pulled[plan.columns[name]]
+                y = pulled[: 2 * N]  # q and v stand first
+                if by_state is not None:
+                    y += by_state
+            if not kept:
+                break
+            sim.restore(kept.pop())
+            first -= stride
+            pages = record(first, first + stride)
+    finally:
+        sim.restore(start)
+    return RolloutGradient(total, y[:N], y[N:], by_effort, by, kinks)
 
 
-def _step(sim, effort, cost, k, names, spare):
-    """Record of the step from the present state, and the terms of the cost at its start."""
-    term = _terms(cost, k, sim)
-    sim.step(effort)
-    return *sim.differentiator().record(names, spare), term
+def _term(cost, k, sim):
+    """Cost of the present state behind k steps, and its derivative (2 N,), or None."""
+    told = cost(k, sim.q, sim.v)
+    if told is None:
+        return 0.0, None
+    N, parts = sim.context.N, zip(told[1:], ("q", "v"), strict=True)
+    by = [as_vector(np.ravel(part), N, f"the cost's derivative by {name}", finite=False) for part, name in parts]
+    return float(told[0]), np.concatenate(by)

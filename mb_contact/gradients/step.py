@@ -160,9 +160,16 @@ class Differentiator:
         tip = np.array([tree.v_start[k] + tree.nv[k] - 1 for k in range(n)], np.int64)
         for k in np.flatnonzero(tree.nv == 0):
             tip[k] = tip[tree.parent[k]] if tree.parent[k] >= 0 else -1
+        depth, root = np.zeros(N, np.int64), np.asarray(tree.root)[body]
+        for i, before in enumerate(self._derivatives.before):
+            depth[i] = 1 + (depth[before] if before >= 0 else 0)
+        dofs = [np.flatnonzero(root == k) for k in root]
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
-            K=2 * self._rows + N + 1, d=self._d, cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
+            K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
+            cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
+            chain=np.concatenate(([0], np.cumsum(depth))),
+            alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
             joint_v=np.asarray(c.world.joint_v, np.int64),
         )  # fmt: skip
         self.handle = make_gradient_handle(self.arrays)
@@ -285,34 +292,32 @@ class Differentiator:
         return out
 
     def record(self, names, spare):
-        """The last step as a pair of arrays for ``pull``, and the columns of the names; ``spare`` has used ones."""
+        """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
         c, last = self.context, self.context.last
         refuse_step(c, self._never)
         plan = self._recorded = self.plan(tuple(names))
         if self._flows or has_impacts(c):
             matrix = self.solve(names)[0]
-            header = np.array([WHOLE, 0.0, len(self._found) + len(self._more), last.dt])
-            return (header, matrix.reshape(-1, plan.width)), plan.columns
-        width = self._begin(names).width
-        rows = self.count_rows()
-        size = HEADER + c.N * (1 + c.N) + rows * (4 * c.N + 1 + rows)
-        if spare and len(spare[-1][0]) >= size and spare[-1][1].shape == (c.N, width):
-            record, Z = spare.pop()
-        else:
-            record, Z = np.empty(size + size // 4), np.empty((c.N, width))
-        status, contact = record_step(self.handle, c.handle, last.q, last.v, last.gravity, last.dt, NEAR, Z, self._T,
-                                      record)  # fmt: skip
+            header = WHOLE, 0.0, len(self._found) + len(self._more), last.dt
+            return np.concatenate((header, matrix.ravel())), plan.columns
+        width, rows = self._begin(names).width, self.count_rows()
+        if self._Z.shape[1] != width:
+            self._Z = np.empty((c.N, width))
+        N, joints = c.N, self._widths["effort"]
+        size = HEADER + 3 * N + joints + N * (N + 1) // 2 + N * width + rows * (3 + 4 * N + rows)
+        record = spare.pop() if spare and len(spare[-1]) >= size else np.empty(size + size // 4)
+        status, contact = record_step(self.handle, c.handle, last.q, last.v, last.gravity, last.dt, NEAR, self._Z,
+                                      self._T, record)  # fmt: skip
         if status != FINE:
             raise self.refused(status, contact)
-        return (record, Z), plan.columns
+        return record, plan.columns
 
     def pull(self, record, y):
         """The adjoint y (2 N,) of the state behind a recorded step times its derivatives, (columns,); y is used up."""
-        numbers, Z = record
-        if numbers.item(HELD_ROWS) == WHOLE:
-            return y @ Z
+        if record.item(HELD_ROWS) == WHOLE:
+            return y @ record[HEADER:].reshape(len(y), -1)
         out, self.arrays.first[:] = np.zeros(self._recorded.width), self._recorded.first
-        pull_step(self.handle, self.context.handle, numbers, Z, y, self._T, out)
+        pull_step(self.handle, self.context.handle, record, y, self._T, out)
         return out
 
     def plan(self, names):

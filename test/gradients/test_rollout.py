@@ -11,6 +11,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.errors import InputError
+from mb_contact.gradients import rollout
 
 G, DT = 9.81, 1e-3
 
@@ -60,6 +61,20 @@ def test_the_state_is_the_same_behind_the_call():
     before = sim.state.copy()
     mb.rollout_gradient(sim, np.zeros((7, 2)), cost)
     assert np.array_equal(before, sim.state)
+
+
+def test_steps_that_are_taken_again_give_the_same_bits(monkeypatch):
+    """Records of all steps, or of a few at a time, with the steps between states that were kept taken again."""
+    effort = 0.3 * np.random.default_rng(5).normal(size=(23, 2))
+    found = []
+    for room in (rollout.RECORDS, 0):
+        monkeypatch.setattr(rollout, "RECORDS", room)
+        sim, cost = arm(effort)
+        asked = []
+        found.append(mb.rollout_gradient(sim, effort, lambda k, q, v: asked.append(k) or cost(k, q, v), ["damping"]))  # noqa: B023
+        assert len(asked) == (24 if room else 24 + 18)  # 9 steps at a time, the last ones once
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_equal(a, b)
 
 
 def test_stopping_distance_by_friction_and_speed():

@@ -19,6 +19,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.gradients.motion import join_paths, velocity_at
 from mb_contact.core.gradients.rows import contact_impulse, moment_axis, moment_rows, placed, rolling_moment
+from mb_contact.core.gradients.solve import add_spans
 from mb_contact.core.gradients.workspace import (
     BY_DAMPING,
     BY_EFFORT,
@@ -89,13 +90,13 @@ def _row_impulses(g, a, dt, T, dr):
     for p in range(held):
         e = p if p < g.count[SOFT] else g.order[p]
         row, other = g.row[e], g.weight[e, 1]
-        _add(dr[row], g.weight[e, 0], T[p, held:])
+        add_spans(g, g.weight[e, 0], T[p], dr[row])
         if other != 0.0:
-            _add(dr[row + 1], other, T[p, held:])
+            add_spans(g, other, T[p], dr[row + 1])
         elif row % 3 == 0 and row < 3 * count:
             f = a.rows.next[row]
             while f >= 0:
-                _add(dr[f], g.drag[f], T[p, held:])
+                add_spans(g, g.drag[f], T[p], dr[f])
                 f = a.rows.next[f]
     if first[BY_FRICTION + 1] > first[BY_FRICTION]:
         for row in range(3 * count):

@@ -17,7 +17,22 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.rows import row_path
-from mb_contact.core.gradients.workspace import BY_OFFSET, BY_Q, BY_V, HELD, PATH, ROWS, SOFT, UNIQUE
+from mb_contact.core.gradients.workspace import (
+    BY_DAMPING,
+    BY_EFFORT,
+    BY_JOINT_FRICTION,
+    BY_MASS,
+    BY_OFFSET,
+    BY_Q,
+    BY_V,
+    HELD,
+    NAMES,
+    PATH,
+    ROWS,
+    SOFT,
+    SPANS,
+    UNIQUE,
+)
 from mb_contact.core.jit import kernel, sweep
 
 RANK = 1e-9  #: part of the largest diagonal below which impulses are not unique
@@ -48,12 +63,64 @@ def solve_held(g, a, Z, T):
     """Unknowns x into the last columns of T (H + 1, H + columns), and their part of Z."""
     held, soft = g.count[HELD], g.count[SOFT]
     pose_matrix(g, a, T)
-    _pose_right(g, Z, T, held)
-    g.count[UNIQUE] = 1 if solve_posed(g, T, soft, held, held + Z.shape[1]) else 0
+    width = _spans(g, held, Z.shape[1])
+    _pose_right(g, Z, T, held, width)
+    g.count[UNIQUE] = 1 if solve_posed(g, T, soft, held, width) else 0
     for p in range(soft, held):
-        _push(g, Z, T, p, g.order[p], held)
+        _push(g, Z, T, p, g.order[p])
     for p in range(soft):
-        _push(g, Z, T, p, p, held)
+        _push(g, Z, T, p, p)
+
+
+@sweep
+def touch_trees(g):
+    """``touched``."""
+    for k in range(g.touched.shape[0]):
+        g.touched[k] = 0
+    for e in range(g.count[HELD]):
+        for tip in (g.tip_a[g.row[e]], g.tip_b[g.row[e]]):
+            if tip >= 0:
+                g.touched[g.d.tree.root[g.body[tip]]] = 1
+
+
+@kernel
+def _spans(g, held, width):
+    """``span`` and ``column`` of the columns that are not zero along the rows' paths, of trees that they touch.
+
+    Returns where the columns end in T.
+    """
+    tree, first, at, count = g.d.tree, g.first, held, 0
+    touch_trees(g)
+    begins = True
+    for name in range(NAMES):
+        for c in range(first[name], first[name + 1]):
+            j = c - first[name]
+            if name == BY_MASS:
+                there = g.touched[tree.root[j]]
+            elif name == BY_EFFORT:
+                there = g.touched[tree.root[g.body[g.joint_v[j]]]]
+            elif name == BY_Q or name == BY_V or name == BY_DAMPING or name == BY_JOINT_FRICTION:
+                there = g.touched[tree.root[g.body[j]]]
+            else:
+                there = 1
+            if there != 0:
+                if begins:
+                    g.span[count, 0], g.span[count, 2] = c, at
+                    count += 1
+                g.span[count - 1, 1], g.column[c] = c + 1, at
+                at += 1
+            begins = there == 0
+    g.count[SPANS] = count
+    return at
+
+
+@sweep
+def add_spans(g, f, x, out):
+    """``out`` (columns,) += f times the row x of T, of the columns that it has."""
+    for s in range(g.count[SPANS]):
+        begin, at = g.span[s, 0], g.span[s, 2]
+        for c in range(begin, g.span[s, 1]):
+            out[c] += f * x[at - begin + c]
 
 
 @kernel
@@ -101,28 +168,30 @@ def pose_matrix(g, a, T):
 
 
 @kernel
-def _pose_right(g, Z, T, held):
-    """dg - C D^-1 Z behind the matrix in T."""
-    M, width, q = g.d.M, Z.shape[1], g.first[BY_Q]
+def _pose_right(g, Z, T, held, width):
+    """dg - C D^-1 Z behind the matrix in T, which ends at ``width``."""
+    M = g.d.M
     for e in range(held):
         row_path(g, g.row[e])
-        for c in range(held, held + width):
+        for c in range(held, width):
             T[e, c] = 0.0
         for i in range(g.count[PATH]):
             k = g.path[i]
             f = entry(g, e, k) / M[k, k]
-            for c in range(width):
-                T[e, held + c] -= f * Z[k, c]
-            if g.first[BY_Q + 1] > q:
-                T[e, held + q + k] -= turned_entry(g, e, k)
+            for s in range(g.count[SPANS]):
+                begin, at = g.span[s, 0], g.span[s, 2]
+                for c in range(begin, g.span[s, 1]):
+                    T[e, at - begin + c] -= f * Z[k, c]
+            if g.first[BY_Q + 1] > g.first[BY_Q]:
+                T[e, g.column[g.first[BY_Q] + k]] -= turned_entry(g, e, k)
             if g.first[BY_V + 1] > g.first[BY_V]:
-                T[e, held + g.first[BY_V] + k] -= g.u_v[g.row[e], k] * g.weight[e, 0]
+                T[e, g.column[g.first[BY_V] + k]] -= g.u_v[g.row[e], k] * g.weight[e, 0]
         if g.first[BY_OFFSET + 1] > g.first[BY_OFFSET]:
-            c = held + g.first[BY_OFFSET] + g.row[e]
+            c = g.column[g.first[BY_OFFSET] + g.row[e]]
             T[e, c] -= g.weight[e, 0]
             if g.weight[e, 1] != 0.0:
                 T[e, c + 1] -= g.weight[e, 1]
-        for c in range(held, held + width):
+        for c in range(held, width):
             T[e, c] *= g.scale[e]
 
 
@@ -255,11 +324,9 @@ def _soft_unknowns(g, T, soft, held, width):
 
 
 @kernel
-def _push(g, Z, T, p, e, held):
+def _push(g, Z, T, p, e):
     """Add what the unknown in row p of T, of row e of the system, does to Z."""
     row_path(g, g.row[e])
     for i in range(g.count[PATH]):
         k = g.path[i]
-        f = g.B[k, e]
-        for c in range(Z.shape[1]):
-            Z[k, c] += f * T[p, held + c]
+        add_spans(g, g.B[k, e], T[p], Z[k])

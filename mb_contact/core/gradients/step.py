@@ -19,7 +19,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.laws import active_laws, bounding
 from mb_contact.core.gradients.motion import move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
-from mb_contact.core.gradients.solve import reduce_rows, solve_held
+from mb_contact.core.gradients.solve import add_spans, reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
     BY_DAMPING,
     BY_EFFORT,
@@ -226,8 +226,7 @@ def _impulses(g, a, dp, T):
                 f = g.weight[e, 0] * a.frames.t1[i, j] + g.weight[e, 1] * a.frames.t2[i, j]
             else:
                 f = a.frames.t2[i, j]
-            for c in range(width):
-                dp[i, j, c] += f * T[p, held + c]
+            add_spans(g, f, T[p], dp[i, j])
     for i in range(dp.shape[0]):
         _turned_impulse(g, a, i, dp)
 

@@ -14,8 +14,8 @@ from mb_contact.core.declare import Integers, Reals
     BY_Q, BY_V, BY_EFFORT, BY_MASS, BY_FRICTION, BY_DAMPING, BY_JOINT_FRICTION, BY_LEAST, BY_OFFSET, BY_SHIFT, NAMES,
 ) = range(11)  # fmt: skip
 #: of GradientArrays.count: kinks, rows of the linear system, of them the first that are soft, 1 where impulses are
-#: unique, bodies of the last contact, degrees of freedom of the present path, rows
-KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS = range(8)
+#: unique, bodies of the last contact, degrees of freedom of the present path, rows, spans
+KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS, SPANS = range(9)
 #: kinds of kinks
 TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED = range(7)
 #: what a kernel returns beside the contact where it ends
@@ -61,9 +61,12 @@ class GradientArrays(NamedTuple):
     meeting: Meeting
     body: Annotated[Integers, "N"]  #: that a degree of freedom moves first
     tip: Annotated[Integers, "n"]  #: last degree of freedom that moves a body, or -1
+    chain: Annotated[Integers, "N + 1"]  #: entries of L and D of the degrees of freedom before this one
+    alone: Annotated[Integers, "N", 2]  #: first and behind last degree of freedom of its tree
+    among: Annotated[Integers, "N", 2]  #: and of those by which its efforts change
     joint_v: Annotated[Integers, "joints"]  #: degrees of freedom of joints with efforts
     first: Annotated[Integers, NAMES + 1]  #: column at which the derivatives by each name begin
-    count: Annotated[Integers, 8]
+    count: Annotated[Integers, 9]
     rate: Annotated[Reals, "N"]  #: accelerations of the step
     q: Annotated[Reals, "nq"]  #: at the start of the step
     end_twist: Annotated[Reals, "n", 6]  #: twists of the bodies at v+, at the world's origin
@@ -105,6 +108,9 @@ class GradientArrays(NamedTuple):
     drag: Annotated[Reals, "R"]  #: of a row of friction that slips: impulse by that of the normal, or by its bound
     order: Annotated[Integers, "H"]  #: of the unknowns that hold, as they were eliminated
     norm: Annotated[Reals, "H"]  #: of their columns
+    touched: Annotated[Integers, "n"]  #: 1 of roots of trees on which rows of the linear system act
+    span: Annotated[Integers, "W", 3]  #: columns that its right-hand sides have: begin, end, where in T they begin
+    column: Annotated[Integers, "W"]  #: where each of them stands in T
     kink: Annotated[Reals, "K", 4]  #: kind; contact or -1; its pair, or a degree of freedom; distance
 
 
