@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.core.rays.cast import cast, meet_triangles, turn_tiles
+from mb_contact.core.rays.cast import cast, meet_triangles, surface_normals, turn_tiles
 from mb_contact.core.rays.light import GROUND, LAMP
 from mb_contact.core.rays.shade import aim, shade
 from mb_contact.errors import CollisionError
@@ -135,6 +135,27 @@ class RayScene:
         """
         t, _ = self._meet(rays, self._seen_from(R, p, pose, hidden))
         return t.ravel()[rays.place]
+
+    def surfaces(
+        self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str | None
+    ) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
+        """As :meth:`cast`, and whose surfaces are met.
+
+        Returns
+        -------
+        t : ndarray (rows, columns)
+        body : ndarray of int (rows, columns)
+            WORLD of what lies still, and where nothing was met.
+        normal : ndarray (rows, columns, 3)
+            World axes, of any length; 0 where nothing was met.
+        """
+        seen = self._seen_from(R, p, pose, hidden)
+        t, who = self._meet(rays, seen)
+        normal, planes = np.empty((*t.shape, 3)), np.concatenate([np.zeros((0, 3)), *(m.normals for m in self._meshes)])
+        arrays = self._kind, self._size, seen.turn, seen.origin, planes, self._solid, seen.R
+        surface_normals(*arrays, rays.rays, t, who, normal)
+        body = np.append(self._body[self._solid], WORLD)[who]  # -1 is the last
+        return t.ravel()[rays.place], body.ravel()[rays.place], normal.reshape(-1, 3)[rays.place]
 
     def look(
         self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str | None,

@@ -32,7 +32,7 @@ class Differentiable:
             Laws so near another state are named in ``kinks`` [sqrt(N s m/s)].
         readings : sequence of str
             Sensors of the scene whose exact readings behind the step are differentiated too, of kind ``encoder``,
-            ``imu``, ``force_torque``, ``contact`` or ``tactile``.
+            ``imu``, ``force_torque``, ``contact``, ``tactile`` or ``lidar``.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import trimesh
 
 import mb_contact as mb
 from mb_contact.errors import InputError
@@ -215,11 +216,69 @@ def test_what_a_block_that_slides_feels():
     assert by["touch"]["friction"].shape == (6, len(sim.world.geoms.pairs))
 
 
+def shapes(sensors, **more):
+    """Shapes of all kinds that fly and turn about, and one that carries what looks at them."""
+    rng, (x, y, z) = np.random.default_rng(4), np.eye(3)
+    kinds = {
+        "sphere": (0.3,), "box": (0.4, 0.5, 0.6), "cylinder": (0.2, 0.6), "capsule": (0.2, 0.5), "cone": (0.3, 0.7),
+        "ellipsoid": (0.2, 0.3, 0.4),
+    }  # fmt: skip
+    bodies = [
+        M.Primitive(kind, kind, size, M.Pose(tuple(place), tuple(rng.normal(size=3))), "free", 1.0,
+                    velocity=M.Velocity(tuple(rng.normal(size=3)), tuple(rng.normal(size=3))))
+        for (kind, size), place in zip(kinds.items(), 1.5 * np.array((x, y, z, -x, -y, x + y)), strict=True)
+    ]  # fmt: skip
+    eye = M.Primitive("eye", "box", (0.1, 0.1, 0.1), M.Pose((0.0, 0.0, 0.1)), "free", 1.0,
+                      velocity=M.Velocity((1.0, 2.0, 0.5), (0.3, -0.4, 0.2)))  # fmt: skip
+    wall = M.Primitive("wall", "box", (0.2, 3.0, 3.0), M.Pose((3.0, -1.0, 0.0), (0.1, 0.2, 0.5)))
+    return mb.Scene(primitives=(*bodies, eye, wall), ground=M.Ground(-1.5), sensors=sensors, **more)
+
+
+SCAN = M.scene.sensors.Scan(31, (-3.1, 3.1), 7, (-1.2, 1.4), 0.5, 4.0)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint"])
+@pytest.mark.parametrize("link", ["eye", "world"])
+def test_ranges_of_a_lidar(integrator, link):
+    """From a body that turns and from one place, to shapes of all kinds, the ground and a wall."""
+    lidar = M.Sensor("lidar", "lidar", link=link, pose=POSE, scan=SCAN)
+    sim = mb.Simulator(shapes((lidar,), integrator=integrator))
+    differences = Differences(sim, sim.q, sim.v)
+    differences.step()
+    met = np.isfinite(sim.sensors.read("lidar").ranges).ravel()
+    for by in ("q", "v"):
+        exact = sim.step_derivatives([by], readings=["lidar"]).readings["lidar"][by]
+        assert (exact.any(axis=1) == met).all() if by == "q" and link == "eye" else not exact[~met].any()
+        zero = sim.sensors.read("lidar")
+        move = lambda d, by=by: differences.step(by, d)  # noqa: E731
+        with np.errstate(invalid="ignore"):
+            found = np.nan_to_num(differences.of_reading("lidar", len(sim.v), move, 1e-6))
+        move(np.zeros(len(sim.v)))
+        assert np.abs(found - exact).max() < 1e-6 * max(1.0, np.abs(exact).max())
+        assert zero.ranges.size == len(exact) and met.sum() > 80
+
+
+def test_ranges_to_triangles_behind_an_impact(tmp_path):
+    """A lidar on a ball that bounces sees a mesh: its ranges follow what it bounces off with."""
+    trimesh.creation.icosphere(1, 0.6).export(tmp_path / "rock.stl")
+    rock = M.Primitive("rock", "mesh", mesh=str(tmp_path / "rock.stl"), pose=M.Pose((1.0, 0.2, 0.4)))
+    ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.1005)), "free", 1.0, material="m",
+                       velocity=M.Velocity((0.3, 0.1, 0.2), (0.2, 0.1, -1.0)))  # fmt: skip
+    lidar = M.Sensor("lidar", "lidar", link="ball", pose=POSE, scan=M.scene.sensors.Scan(9, (-0.4, 0.5), 3, (0.0, 0.3)))
+    sim = mb.Simulator(mb.Scene(primitives=(rock, ball), ground=M.Ground(0.0, material="m"), sensors=(lidar,),
+                                materials={"m": M.Material(friction=0.3, restitution=0.6)}))  # fmt: skip
+    differences = Differences(sim, sim.q, sim.v)
+    differences.step()
+    assert sim.v[5] > 0.3 and np.isfinite(sim.sensors.read("lidar").ranges).sum() > 15
+    for by in ("q", "v"):
+        assert differences.worst_reading("lidar", by, size=1e-7) < 1e-6, by
+
+
 def test_what_has_no_derivative_is_refused():
     sensors = (M.Sensor("eye", "camera", link="a", pose=M.Pose()), M.Sensor("imu", "imu", link="a"))
     sim = mb.Simulator(replace(SCENES["two bodies on a hinge"]()[0].scene, sensors=sensors))
     sim.step()
-    for name, told in (("eye", "what a camera sees"), ("ear", "sensor 'ear'")):
+    for name, told in (("eye", "pixels jump at outlines"), ("ear", "sensor 'ear'")):
         with pytest.raises(InputError, match=told):
             sim.step_derivatives(readings=[name])
     with pytest.raises(InputError, match="readings must be a sequence"):

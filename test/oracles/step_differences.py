@@ -76,6 +76,8 @@ class Differences:
     def reading(self, sensor, zero, sim=None):
         """What a sensor reads as a vector; orientations as turns from that of the reading ``zero``, in its axes."""
         read = (sim or self.sim).sensors.read(sensor)
+        if hasattr(read, "ranges"):
+            return read.ranges.ravel()
         if hasattr(read, "orientation"):
             turn = quat_to_matrix(zero.orientation).T @ turn_between(zero.orientation, read.orientation)
             return np.concatenate((turn, *read[1:]))

@@ -6,7 +6,7 @@
 import math
 
 from mb_contact.core.jit import kernel, unlocked
-from mb_contact.core.rays.shapes import distance
+from mb_contact.core.rays.shapes import distance, normal
 from mb_contact.core.tree.spatial import vector
 
 
@@ -127,3 +127,32 @@ def meet_triangles(which, normals, offset, turn, o, rays, chosen, first, t, who)
             found = (offset[k] - a * x - b * y - e * z) / along
             if 0.0 < found < t[c, r]:
                 t[c, r], who[c, r] = found, first + k
+
+
+@unlocked
+def surface_normals(kind, size, turn, origin, normals, solid, R, rays, t, who, out):
+    """Normals of what rays have met, world axes, of any length; 0 of what has met nothing.
+
+    Parameters
+    ----------
+    kind, size, turn, origin, rays, t, who
+        As ``cast`` has them; ``turn`` and ``origin`` of meshes too.
+    normals : (n, 3)
+        Of the triangles of all meshes.
+    solid : int64 (s + n,)
+        Mesh of each triangle.
+    R : (s + m, 3, 3)
+        Axes of the solids in the world.
+    out : (c, r, 3)
+    """
+    shapes = kind.shape[0]
+    for c in range(rays.shape[0]):
+        for r in range(rays.shape[1]):
+            w, n = who[c, r], (0.0, 0.0, 0.0)
+            if w >= 0:
+                s = w if w < shapes else solid[w]
+                d, (x, y, z) = turned(turn[s], rays[c], r), vector(origin, s)
+                at = (x + t[c, r] * d[0], y + t[c, r] * d[1], z + t[c, r] * d[2])
+                own = normal(kind[s], vector(size, s), at) if w < shapes else vector(normals, w - shapes)
+                n = turned_vector(R[s], own)
+            out[c, r, 0], out[c, r, 1], out[c, r, 2] = n

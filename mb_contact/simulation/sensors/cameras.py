@@ -185,6 +185,20 @@ class Cameras:
         return ImageReading(t, rows, view.rays.directions)
 
 
+    def surfaces(
+        self, name: str, R: Floats, p: Floats
+    ) -> tuple[Frame, Floats, Floats, npt.NDArray[np.int64], Floats]:
+        """A lidar's frame, its rays (k, 3) in it, and their ranges (k,), bodies (k,) and normals (k, 3).
+
+        As ``RayScene.surfaces`` has them, ring by ring; ranges that it does not tell have the normal 0.
+        """
+        view = self._views[name]
+        scan, rays = view.sensor.scan or Scan(), view.rays
+        t, body, normal = self._scene.surfaces(rays.tiles, R, p, view.frame.placed(R, p), view.sensor.link)
+        normal[(t < scan.near) | (t > scan.far)] = 0.0
+        return view.frame, rays.directions.reshape(-1, 3), t.ravel(), body.ravel(), normal.reshape(-1, 3)
+
+
 def lamp_places(count: int) -> Floats:
     """Places (count, 2) all over a disc of radius 1, each for as much of it, by the golden angle."""
     turn, out = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count), np.sqrt((np.arange(count) + 0.5) / count)

@@ -9,6 +9,7 @@ R* (da - turn x a).
 
     contact, tactile   W = sum of the contacts' wrenches / dt
     force_torque       W = f of the links beyond (``core/tree/derivatives.py``) - contacts / dt - external wrenches
+    lidar              n.(V(x) - dx_0 - t turn x d) = n.d dt of a ray x = x_0 + t d that meets a surface with normal n
     imu                M dv_dot = d(efforts) - d(springs) + d(J* f) - dID by q+ and v+, f the forces on bodies
 """
 
@@ -37,7 +38,6 @@ from mb_contact.gradients.motion import cross
 from mb_contact.gradients.refusals import has_impacts
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import Pose
-from mb_contact.model.scene.sensors import RAYS
 from mb_contact.simulation.joints.embedded_forces import forces_on_bodies
 from mb_contact.simulation.sensors.pads import touches
 from mb_contact.types import WORLD
@@ -59,7 +59,8 @@ def reading_derivatives(simulator, names, found):
     dict of str to dict of str to ndarray (entries, columns)
         ``imu``: turn of its axes [rad], angular velocity [rad/s], specific force [m/s^2], in its own axes;
         ``encoder``: positions, then velocities; ``force_torque``, ``contact``: moment, then force, in its own axes
-        [N m, N]; ``tactile``: its wrench, forces of its cells, pressures, in the order of their entries.
+        [N m, N]; ``tactile``: its wrench, forces of its cells, pressures, in the order of their entries; ``lidar``:
+        ranges, ring by ring [m].
 
     Raises
     ------
@@ -81,13 +82,15 @@ def reading_derivatives(simulator, names, found):
 def _refuse(context, sensor):
     """InputError of a sensor whose readings have no derivative here."""
     begin = f"no derivative of readings of '{sensor.name}'"
-    if sensor.kind in RAYS:
-        raise InputError(f"{begin}: what a {sensor.kind} sees is not smooth; leave it out")
-    if sensor.kind != "encoder" and context.scene.integrator != "semi_implicit_euler":
-        raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders alone are known; "
-                         "set integrator: semi_implicit_euler")  # fmt: skip
-    if sensor.kind != "encoder" and has_impacts(context):
-        raise InputError(f"{begin} in a step with impacts: those of encoders alone are known; leave it out")
+    if sensor.kind == "camera":
+        raise InputError(f"{begin}: depths and colours of pixels jump at outlines; take a lidar, or leave it out")
+    if sensor.kind in ("encoder", "lidar"):
+        return
+    if context.scene.integrator != "semi_implicit_euler":
+        raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders and lidars alone "
+                         "are known; set integrator: semi_implicit_euler")  # fmt: skip
+    if has_impacts(context):
+        raise InputError(f"{begin} in a step with impacts: those of encoders and lidars alone are known; leave it out")
 
 
 class _Step:
@@ -170,6 +173,22 @@ class _Step:
     def _encoder(self, sensor):
         rows = self._sim.world.joint_v[self._sim.sensors.joints(sensor.name)]
         return np.concatenate((self._dq[rows], self._dv[rows]))
+
+    def _lidar(self, sensor):
+        d, handle, dq, _ = self._end
+        frame, rays, t, bodies, normals = self._sim.sensors.cameras.surfaces(sensor.name, d.kin.R, d.kin.p)
+        R, x, turn, shift, _ = self._frame(self._end, frame)
+        met = np.flatnonzero(normals.any(axis=1))
+        way, n = t[met, None] * (rays[met] @ R.T), normals[met]
+        out, by, rates = np.zeros((len(t), self._width)), np.zeros((len(met), self._width)), np.empty((6, 6, self._c.N))
+        for k in set(bodies[met].tolist()) - {WORLD}:
+            body_rates(handle, k, rates)
+            on = bodies[met] == k
+            arm = x + way[on] - d.kin.p[d.tree.root[k]]
+            by[on] = np.hstack((cross(arm, n[on]), n[on])) @ (rates[MOVED] @ dq)
+        by -= n @ shift + cross(way, n) @ turn
+        out[met] = by * (t[met] / (way * n).sum(axis=1))[:, None]
+        return out
 
     def _contact(self, sensor):
         world, frame = self._sim.world, self._mounted(sensor.link, sensor.pose)
