@@ -62,6 +62,35 @@ def test_box_on_a_table(box, turn, shift, velocity, states):
     assert differences.worst(("q", "v")) < 1e-6
 
 
+TRAY = """<robot name="arm"><link name="foot"/>
+  <link name="upper"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>
+    </inertial></link>
+  <link name="tray"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>
+    </inertial><collision><geometry><box size="0.6 0.6 0.02"/></geometry></collision></link>
+  <joint name="turn" type="continuous"><parent link="foot"/><child link="upper"/><axis xyz="0 0 1"/></joint>
+  <joint name="tilt" type="continuous"><parent link="upper"/><child link="tray"/><origin xyz="0.3 0.1 0.2"/>
+    <axis xyz="1 0 0"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("state", ["stick", "slip"])
+@pytest.mark.parametrize("rates", [(2.0, -1.5), (-1.0, 0.0)])
+def test_what_a_turning_link_holds(state, rates):
+    """Rows of friction ask for the mean slip of a step, which bends with the bodies' motion to its start's v."""
+    pose = M.Pose((0.35, 0.2, 0.24 - 1e-4))
+    box = M.Primitive("box", "box", (0.1, 0.08, 0.06), pose, "free", mass=0.7, material="stuff")
+    stuff = {"stuff": M.Material(friction=2.0 if state == "stick" else 0.1)}
+    tray = M.SceneModel(TRAY, materials=M.ModelMaterials("stuff"))
+    sim = mb.Simulator(mb.Scene(models=(tray,), primitives=(box,), materials=stuff))
+    push_out_fully(sim)
+    o, x, w = sim.link_pose("tray")[0], sim.link_pose("box")[0], np.array([rates[1], 0.0, rates[0]])
+    slip = (0.0 if state == "stick" else 0.3, 0.0, 0.0)
+    v = np.concatenate((rates, w, np.cross((0.0, 0.0, rates[0]), o) + np.cross(w, x - o) + slip))
+    differences = Differences(sim, sim.q, v, np.array([1.0, 5.0]))
+    sim.set_state(differences.q, v)
+    assert {state} <= set(sim.step(differences.effort).contacts["state"])
+    assert differences.worst(("q", "v", "effort")) < 1e-6
+
+
 @pytest.mark.parametrize(
     ("a", "b", "bound"),
     [

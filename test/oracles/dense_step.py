@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.gradients.motion import displaced
 from mb_contact.types import WORLD
 from oracles.dense_oracle import Dense, cross, skew
 
@@ -22,6 +23,7 @@ SAME_GAP = 1e-10  # [m]
 PUSH_RATE = 0.2  # part of a penetration removed per step
 TOUCHING = 1e-12  # [m, rad] a smaller penetration is touching, without push-out
 SLIP_SPEED = 1e-3  # [m/s] above it d_1 follows the slip
+ALIKE = 1e-3  # [rad/s] slower bodies turn alike
 
 
 class Verdict(NamedTuple):
@@ -121,11 +123,12 @@ class StepJudge:
             for (a, b), mu in zip(sim.world.geoms.pairs, sim.world.geoms.mu)
         }
         self.joints = np.flatnonzero(np.repeat(self.tree.nv, self.tree.nv) == 1)
-        self.joint_q = sim.world.joint_q
+        self.joint_q, self.seen = sim.world.joint_q, None
 
     def judge(self, q, v, effort, v_next, contacts):
         """Verdict on the step from (q, v) with the commanded efforts to v_next."""
         tree, dt = self.tree, self.dt
+        bends = self.bends(q, v, contacts)
         M, C = self.source.update(q, v)
         M_hat = M + dt * np.diag(tree.damping)
         T = np.zeros(len(v))
@@ -141,7 +144,8 @@ class StepJudge:
         worst = 0.0
         offsets = self.offsets(contacts)
         for i, (row, (D, _)) in enumerate(zip(rows, frames)):
-            worst = max(worst, self.contact_residual(contacts[i], row @ inverse @ row.T, row @ v_next, D, offsets[i]))
+            u = row @ v_next + np.append(offsets[i], D[1:] @ bends[i])
+            worst = max(worst, self.contact_residual(contacts[i], row @ inverse @ row.T, u, D))
         unit = np.sqrt(np.diag(inverse))
         residual, limits = self.limit_residual(q, v_next, left, unit)
         free = np.ones(len(v), bool)
@@ -199,10 +203,48 @@ class StepJudge:
                     out[face] = fitted
         return out
 
-    def contact_residual(self, contact, W, u, D, offset):
+    def bends(self, q, v, contacts):
+        """What friction asks for beside the slip of velocities, (k, 3), by differences of the points' velocities."""
+        bodies, h = self.sim.world.frames, 1e-6
+        sides = [(bodies[c["link_a"]].body, bodies[c["link_b"]].body, c["point"]) for c in contacts]
+        out, moving = np.zeros((len(contacts), 3)), [i for i, s in enumerate(sides) if min(s[:2]) >= 0]
+        if not moving:
+            return out
+        ends, points = [], {}
+        for step in (0.0, h, -h):
+            self.source.update(displaced(self.tree, q, step * v), v)
+            for i in moving:
+                for k in sides[i][:2]:
+                    x = sides[i][2] + step * points.get((i, k), np.zeros(3))
+                    at_x = self.source.point(k, x) @ v
+                    points.setdefault((i, k), at_x)
+                    ends.append((step, i, k, at_x, [self.source.point(k, x + e) @ v - at_x for e in np.eye(3)]))
+        found = {(step, i, k): rest for step, i, k, *rest in ends}
+        for i in moving:
+            (a, b, x), rate, spin, at = sides[i], [], [], []
+            for k in (a, b):
+                turning = found[0.0, i, k][1]
+                w = np.array([turning[1][2], turning[2][0], turning[0][1]])
+                o = self.origin(q, k)
+                rate.append((found[h, i, k][0] - found[-h, i, k][0]) / (2.0 * h) - cross(w, cross(w, x - o)))
+                spin.append(w)
+                at.append(o)
+            w = 0.5 * (spin[0] + spin[1])
+            size = spin[0] @ spin[0] + spin[1] @ spin[1] + ALIKE**2
+            sigma = max(0.0, (2.0 * spin[0] @ spin[1] + ALIKE**2) / size)
+            out[i] = 0.5 * self.dt * sigma * (rate[0] - rate[1] + cross(w, cross(w, at[1] - at[0])))
+        return out
+
+    def origin(self, q, body):
+        """Origin of a body in the world."""
+        if q is not self.seen:
+            self.seen, self.origins = q, Dense(self.tree, q, np.zeros(self.tree.nv.sum())).p
+        return self.origins[body]
+
+    def contact_residual(self, contact, W, u, D):
         """Rows (10a), (10b), (10c) of J14 with the gap in the normal row; W, u in the contact's frame."""
         p = D @ contact["impulse"]
-        w = u[0] + offset
+        w = u[0]
         s = np.sqrt(W[0, 0])
         worst = abs(min(p[0] * s, w / s))
         d = self.directions

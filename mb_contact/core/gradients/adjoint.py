@@ -13,7 +13,7 @@ are the products with the derivatives by all names.  A record is one vector: wha
 from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.motion import join_paths
 from mb_contact.core.gradients.rows import row_path
-from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, touch_trees, turned_entry
+from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, touch_trees
 from mb_contact.core.gradients.step import linearise, pose_step
 from mb_contact.core.gradients.workspace import BY_EFFORT, BY_LEAST, BY_Q, BY_V, FINE, HELD, KINKS as FOUND, PATH, SOFT
 from mb_contact.core.jit import kernel, unlocked
@@ -78,8 +78,8 @@ def record_step(g, a, q, v, gravity, dt, near, Z, T, record):
         at += 3
         for i in range(g.count[PATH]):
             k = g.path[i]
-            record[at], record[at + 1], record[at + 2] = entry(g, e, k), g.B[k, e], turned_entry(g, e, k)
-            record[at + 3] = g.u_v[row, k] * g.weight[e, 0]
+            record[at], record[at + 1], record[at + 2] = entry(g.Y, g, e, k), g.B[k, e], entry(g.u_q, g, e, k)
+            record[at + 3] = entry(g.u_v, g, e, k)
             at += 4
         for c in range(held):
             record[at + c] = T[e, c]

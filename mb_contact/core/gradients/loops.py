@@ -3,23 +3,28 @@
 
 """Rows of loop closures (``tree/closures.py``), u = G v+ + dt dG/dt v + rate c / dt, and how they follow q and v.
 
-Of bodies k with points x, and a degree of freedom i with twist S_i, X = S_i at x, all along the paths to the root:
-
-    A = sum_j (C_j x S_j) v_j,    C_j the twist of what carries j,    a(x) = A at x + w x V(x),
-    dA/dq_i = sum_j (dC_j x S_j + C_j x (S_i x S_j)) v_j over what i carries,    dA/dv_i = C_i x S_i + S_i x W_i,
-
-W_i the twist of what i carries: dG/dt v is made of a(x) and of products of velocities.
+dG/dt v is made of accelerations a(x) with constant joint rates (``bias.py``) and of products of velocities.
 """
 
 import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.gradients.bias import (
+    RATE,
+    RATE_BY_Q,
+    RATE_BY_V,
+    TWIST,
+    TWIST_BY_Q,
+    bias_of,
+    rate_along,
+    twist_of,
+)
 from mb_contact.core.gradients.motion import begin_bodies, join_paths, velocity_at
 from mb_contact.core.gradients.workspace import BY_Q, FINE, LOOP, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
 from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.derivatives import comes_before, force_cross, motion_cross
+from mb_contact.core.tree.derivatives import force_cross
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -45,76 +50,6 @@ from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOS
 @sweep
 def _minus(a, b):
     return vector_sum(a, -1.0, b)
-
-
-@kernel
-def _carries(g, i, j):
-    """Whether of two degrees of freedom of one path i carries j."""
-    k, tree = g.body[i], g.d.tree
-    if k != g.body[j]:
-        return i < j
-    return comes_before(tree.joint_type[k], i - tree.v_start[k], j - tree.v_start[k])
-
-
-@kernel
-def bias_of(g, k, v, side):
-    """Twist and bias acceleration of body k at velocities v, and their derivatives by q and v, into ``bias[side]``."""
-    out, tip = g.bias, g.tip[k] if k >= 0 else -1
-    V = A = STILL
-    j = tip
-    while j >= 0:
-        V = spatial_sum(V, v[j], spatial(g.S, j))
-        C = W = STILL
-        i = tip
-        while i >= 0:
-            if _carries(g, i, j):
-                C = spatial_sum(C, v[i], spatial(g.S, i))
-            if _carries(g, j, i):
-                W = spatial_sum(W, v[i], spatial(g.S, i))
-            i = g.d.before[i]
-        S = spatial(g.S, j)
-        A = spatial_sum(A, v[j], motion_cross(C, S))
-        _put(out, side, 1, j, spatial_sum(motion_cross(C, S), 1.0, motion_cross(S, W)))
-        _put(out, side, 2, j, motion_cross(S, W))
-        _put(out, side, 3, j, C)
-        j = g.d.before[j]
-    _put(out, side, 0, 0, V)
-    _put(out, side, 0, 1, A)
-    i = tip
-    while i >= 0:
-        _put(out, side, 0, 2 + i, _turned_bias(g, i, v, side, tip))
-        i = g.d.before[i]
-
-
-@kernel
-def _turned_bias(g, i, v, side, tip):
-    """dA/dq_i."""
-    total, S = STILL, spatial(g.S, i)
-    j = tip
-    while j >= 0:
-        if _carries(g, i, j):
-            dC, other = STILL, spatial(g.S, j)
-            m = tip
-            while m >= 0:
-                if _carries(g, m, j) and _carries(g, i, m):
-                    dC = spatial_sum(dC, v[m], motion_cross(S, spatial(g.S, m)))
-                m = g.d.before[m]
-            C = _get(g.bias, side, 3, j)
-            total = spatial_sum(total, v[j], motion_cross(dC, other))
-            total = spatial_sum(total, v[j], motion_cross(C, motion_cross(S, other)))
-        j = g.d.before[j]
-    return total
-
-
-@sweep
-def _put(out, side, part, j, x):
-    put_spatial(out[side, part], j, x)
-
-
-@sweep
-def _get(out, side, part, j):
-    x = out[side, part, j]
-    return x[0], x[1], x[2], x[3], x[4], x[5]
 
 
 @kernel
@@ -202,14 +137,6 @@ def _sides(g, e):
     )  # fmt: skip
 
 
-@sweep
-def _bias_rate(g, e, side, part):
-    """Entry of ``bias`` of a side for entry e of the path, zero where that does not move it; part 0 is dA/dq."""
-    j = g.path[e]
-    moves = g.side[e] != (2 if side == 0 else 1)
-    return _get(g.bias, side, part, j if part > 0 else 2 + j) if moves else STILL
-
-
 @kernel
 def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
     """Entry e of the path of the row d.(w_a - w_b), d fixed in the world or (axis) in B."""
@@ -217,17 +144,17 @@ def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
     S_a, S_b, by_a, by_b = _sides(g, e)
     T_a, T_b = S_a[:3], S_b[:3]
     ends = spatial(g.end_pair, 0), spatial(g.end_pair, 1)
-    V_a, V_b = _get(g.bias, 0, 0, 0), _get(g.bias, 1, 0, 0)
-    A_a, A_b = _get(g.bias, 0, 0, 1), _get(g.bias, 1, 0, 1)
-    dA = _minus(_bias_rate(g, e, 0, 0)[:3], _bias_rate(g, e, 1, 0)[:3])
-    dA_v = _minus(_bias_rate(g, e, 0, 1)[:3], _bias_rate(g, e, 1, 1)[:3])
+    V_a, V_b = twist_of(g, 0, TWIST), twist_of(g, 1, TWIST)
+    A_a, A_b = twist_of(g, 0, RATE), twist_of(g, 1, RATE)
+    dA = _minus(rate_along(g, e, 0, RATE_BY_Q)[:3], rate_along(g, e, 1, RATE_BY_Q)[:3])
+    dA_v = _minus(rate_along(g, e, 0, RATE_BY_V)[:3], rate_along(g, e, 1, RATE_BY_V)[:3])
     g.J[r, j] = vector_dot(d, _minus(T_a, T_b))
     u_q = vector_dot(d, _minus(by_a[:3], by_b[:3])) + dt * vector_dot(d, dA)
     u_v = dt * vector_dot(d, dA_v)
     if kind == CLOSURE_AXIS:
         dd, w = vector_product(T_b, d), _minus(V_a[:3], V_b[:3])
-        dw = _minus(_bias_rate(g, e, 0, 2)[:3], _bias_rate(g, e, 1, 2)[:3])
-        dw_b, w_b = _bias_rate(g, e, 1, 2)[:3], V_b[:3]
+        dw = _minus(rate_along(g, e, 0, TWIST_BY_Q)[:3], rate_along(g, e, 1, TWIST_BY_Q)[:3])
+        dw_b, w_b = rate_along(g, e, 1, TWIST_BY_Q)[:3], V_b[:3]
         u_q += vector_dot(dd, _minus(ends[0][:3], ends[1][:3])) + dt * vector_dot(dd, _minus(A_a[:3], A_b[:3]))
         turning = vector_sum(vector_product(dw_b, d), 1.0, vector_product(w_b, dd))
         u_q += dt * (vector_dot(turning, w) + vector_dot(vector_product(w_b, d), dw))
@@ -265,11 +192,12 @@ def _point(g, a, e, r, d, along, p_a, p_b, numbers):
     df = ZERO
     if along:
         dd = vector_sum(ZERO, 1.0 / length, vector_sum(X, -vector_dot(d, X), d))
-        V_a, V_b = _get(g.bias, 0, 0, 0), _get(g.bias, 1, 0, 0)
+        V_a, V_b = twist_of(g, 0, TWIST), twist_of(g, 1, TWIST)
         u = _minus(velocity_at(V_a, p_a), velocity_at(V_b, p_b))
         acceleration = _minus(_acceleration(g, 0, p_a), _acceleration(g, 1, p_b))
-        du = vector_sum(velocity_at(_bias_rate(g, e, 0, 2), p_a), 1.0, vector_product(V_a[:3], X_a))
-        du = _minus(du, vector_sum(velocity_at(_bias_rate(g, e, 1, 2), p_b), 1.0, vector_product(V_b[:3], X_b)))
+        du = vector_sum(velocity_at(rate_along(g, e, 0, TWIST_BY_Q), p_a), 1.0, vector_product(V_a[:3], X_a))
+        dV = rate_along(g, e, 1, TWIST_BY_Q)
+        du = _minus(du, vector_sum(velocity_at(dV, p_b), 1.0, vector_product(V_b[:3], X_b)))
         n_u = vector_dot(d, u)
         across = vector_dot(u, u) - n_u * n_u
         u_q += vector_dot(dd, _minus(velocity_at(end_a, p_a), velocity_at(end_b, p_b)))
@@ -286,16 +214,15 @@ def _point(g, a, e, r, d, along, p_a, p_b, numbers):
 @kernel
 def _acceleration(g, side, x):
     """Bias acceleration of the point of a body that is at x."""
-    V = _get(g.bias, side, 0, 0)
-    return vector_sum(velocity_at(_get(g.bias, side, 0, 1), x), 1.0, vector_product(V[:3], velocity_at(V, x)))
+    V = twist_of(g, side, TWIST)
+    return vector_sum(velocity_at(twist_of(g, side, RATE), x), 1.0, vector_product(V[:3], velocity_at(V, x)))
 
 
 @kernel
 def _point_bias(g, e, side, x, X):
     """Its derivative by q."""
-    V, A, dA, dV = (
-        _get(g.bias, side, 0, 0), _get(g.bias, side, 0, 1), _bias_rate(g, e, side, 0), _bias_rate(g, e, side, 2)
-    )  # fmt: skip
+    V, A = twist_of(g, side, TWIST), twist_of(g, side, RATE)
+    dA, dV = rate_along(g, e, side, RATE_BY_Q), rate_along(g, e, side, TWIST_BY_Q)
     total = vector_sum(velocity_at(dA, x), 1.0, vector_product(A[:3], X))
     total = vector_sum(total, 1.0, vector_product(dV[:3], velocity_at(V, x)))
     return vector_sum(total, 1.0, vector_product(V[:3], vector_sum(velocity_at(dV, x), 1.0, vector_product(V[:3], X))))
@@ -304,7 +231,7 @@ def _point_bias(g, e, side, x, X):
 @kernel
 def _point_bias_v(g, e, side, x, S):
     """And by v."""
-    V, dA = _get(g.bias, side, 0, 0), _bias_rate(g, e, side, 1)
+    V, dA = twist_of(g, side, TWIST), rate_along(g, e, side, RATE_BY_V)
     total = vector_sum(velocity_at(dA, x), 1.0, vector_product(S[:3], velocity_at(V, x)))
     return vector_sum(total, 1.0, vector_product(V[:3], velocity_at(S, x)))
 

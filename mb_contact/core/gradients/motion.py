@@ -87,9 +87,9 @@ def join_paths(g, i, j):
 
 @kernel
 def begin_bodies(g, a, k, m):
-    """Paths and turned twists of bodies k and m, unless they are those of the last contact."""
+    """Paths and turned twists of bodies k and m; False where they are those of the last contact."""
     if g.count[BODY_A] == k and g.count[BODY_B] == m:
-        return
+        return False
     settle_push(g)
     g.count[BODY_A], g.count[BODY_B] = k, m
     join_paths(g, g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1)
@@ -98,6 +98,7 @@ def begin_bodies(g, a, k, m):
     for i in range(g.count[PATH]):
         put_spatial(g.push, g.path[i], STILL)
         put_spatial(g.pull, g.path[i], STILL)
+    return True
 
 
 @kernel

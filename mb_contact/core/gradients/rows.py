@@ -23,6 +23,7 @@ from mb_contact.core.gradients.motion import (
     turn_wrenches,
     velocity_at,
 )
+from mb_contact.core.gradients.second_order import asked_slip, asked_slip_along, begin_bends, bends
 from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep, unlocked
@@ -73,7 +74,7 @@ def pose_rows(g, a, v, dt):
         return status, i
     level_contacts(g, a)
     for i in range(count):
-        _contact(g, a, i, dt)
+        _contact(g, a, i, v, dt)
     status, behind = closure_rows(g, a, v, dt, end)
     settle_push(g)
     push_outside(g, a, dt)
@@ -130,11 +131,12 @@ def contact_impulse(a, i):
 
 
 @kernel
-def _contact(g, a, i, dt):
+def _contact(g, a, i, before, dt):
     """Rows of contact i, and what its impulse pushes."""
     pair = a.contacts.pair[i]
     k, m = a.geoms.body[a.geoms.pairs[pair, 0]], a.geoms.body[a.geoms.pairs[pair, 1]]
-    begin_bodies(g, a, k, m)
+    if begin_bodies(g, a, k, m):
+        begin_bends(g, a, k, m, before)
     row, x, n = 3 * i, vector(a.contacts.point, i), vector(a.contacts.normal, i)
     t1, t2 = vector(a.frames.t1, i), vector(a.frames.t2, i)
     p = contact_impulse(a, i)
@@ -147,7 +149,8 @@ def _contact(g, a, i, dt):
         g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
     for j in range(g.S.shape[0]):
         g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = 0.0
-    extra, sizes = a.friction.extra[i], moment_rows(a, pair)
+    extra, sizes, bent = a.friction.extra[i], moment_rows(a, pair), bends(g, a, k, m)
+    asked = asked_slip(g, a, k, m, x, dt) if bent else ZERO
     for e in range(g.count[PATH]):
         j, side = g.path[e], g.side[e]
         S = spatial(g.S, j)
@@ -169,6 +172,10 @@ def _contact(g, a, i, dt):
         dw = vector_sum(dw, -1.0, vector_product(_twist(g, m)[:3], dx_b))
         dw = vector_sum(dw, 1.0, vector_product(w, turn))  # d.(w x turn) = w.(turn x d)
         g.u_q[row, j] = vector_dot(n, dw) + g.slope[i] * rise
+        if bent:
+            by_q, by_v = asked_slip_along(g, a, k, m, e, x, dx, dt)
+            dw = vector_sum(vector_sum(dw, 1.0, by_q), 1.0, vector_product(asked, turn))
+            g.u_v[row + 1, j], g.u_v[row + 2, j] = vector_dot(t1, by_v), vector_dot(t2, by_v)
         g.u_q[row + 1, j], g.u_q[row + 2, j] = vector_dot(t1, dw), vector_dot(t2, dw)
         turned = vector_product(turn, p)
         rolls = ZERO

@@ -136,17 +136,10 @@ def solve_posed(g, T, soft, held, width):
 
 
 @sweep
-def entry(g, e, k):
-    """Entry k of row e of C L^-1."""
+def entry(X, g, e, k):
+    """Entry k of row e of the linear system from the rows X: Y, their derivatives by q ``u_q`` or by v ``u_v``."""
     row, v = g.row[e], g.weight[e, 1]
-    return g.Y[row, k] * g.weight[e, 0] + (g.Y[row + 1, k] * v if v != 0.0 else 0.0)
-
-
-@sweep
-def turned_entry(g, e, k):
-    """Entry k of the derivative of row e's velocity by q."""
-    row, v = g.row[e], g.weight[e, 1]
-    return g.u_q[row, k] * g.weight[e, 0] + (g.u_q[row + 1, k] * v if v != 0.0 else 0.0)
+    return X[row, k] * g.weight[e, 0] + (X[row + 1, k] * v if v != 0.0 else 0.0)
 
 
 @kernel
@@ -159,7 +152,7 @@ def pose_matrix(g, a, T):
         fill(held, T[e], 0.0)
         for i in range(g.count[PATH]):
             k = g.path[i]
-            f = entry(g, e, k) / M[k, k]
+            f = entry(g.Y, g, e, k) / M[k, k]
             for c in range(held):
                 T[e, c] += f * g.B[k, c]
         T[e, e] += g.softness[e]
@@ -177,15 +170,15 @@ def _pose_right(g, Z, T, held, width):
             T[e, c] = 0.0
         for i in range(g.count[PATH]):
             k = g.path[i]
-            f = entry(g, e, k) / M[k, k]
+            f = entry(g.Y, g, e, k) / M[k, k]
             for s in range(g.count[SPANS]):
                 begin, at = g.span[s, 0], g.span[s, 2]
                 for c in range(begin, g.span[s, 1]):
                     T[e, at - begin + c] -= f * Z[k, c]
             if g.first[BY_Q + 1] > g.first[BY_Q]:
-                T[e, g.column[g.first[BY_Q] + k]] -= turned_entry(g, e, k)
+                T[e, g.column[g.first[BY_Q] + k]] -= entry(g.u_q, g, e, k)
             if g.first[BY_V + 1] > g.first[BY_V]:
-                T[e, g.column[g.first[BY_V] + k]] -= g.u_v[g.row[e], k] * g.weight[e, 0]
+                T[e, g.column[g.first[BY_V] + k]] -= entry(g.u_v, g, e, k)
         if g.first[BY_OFFSET + 1] > g.first[BY_OFFSET]:
             c = g.column[g.first[BY_OFFSET] + g.row[e]]
             T[e, c] -= g.weight[e, 0]
@@ -205,7 +198,7 @@ def _columns(g, a, held):
         row_path(g, row)
         for i in range(g.count[PATH]):
             k = g.path[i]
-            y = entry(g, e, k)
+            y = entry(g.Y, g, e, k)
             if g.weight[e, 1] == 0.0 and row % 3 == 0 and row < 3 * a.contacts.count[0]:
                 f = a.rows.next[row]
                 while f >= 0:

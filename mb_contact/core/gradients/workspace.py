@@ -94,9 +94,9 @@ class GradientArrays(NamedTuple):
     J: Annotated[Reals, "R", "N"]
     Y: Annotated[Reals, "R", "N"]  #: L^-* J* by rows, A = L* D L
     u_q: Annotated[Reals, "R", "N"]  #: derivative of the rows' velocities at v+
-    u_v: Annotated[Reals, "R", "N"]  #: and by v, of loops
+    u_v: Annotated[Reals, "R", "N"]  #: and by v, of loops and of friction to second order
     end_pair: Annotated[Reals, 2, 6]  #: twists at v+ of the two bodies of a closure
-    bias: Annotated[Reals, 2, 4, "N + 2", 6]  #: of both: V, A and dA/dq; dA/dv; dV/dq; twists of what carries S
+    bias: Annotated[Reals, 2, 3, "N + 2", 6]  #: of both: V, A and dA/dq; dA/dv; dV/dq (``bias.py``)
     compliance: Annotated[Reals, "R"]  #: J A^-1 J* of each row
     efforts: Annotated[Reals, "N", "N"]  #: derivative of J* r at r, and of the impulses of external wrenches
     mobile: Annotated[Reals, 1]  #: compliance below which a row asks for nothing

@@ -15,12 +15,14 @@ from mb_contact.core.constraints.joint_friction import bound_by_loads, bound_fri
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.mean_rows import mean_rows
 from mb_contact.core.constraints.rows import row_velocities
+from mb_contact.core.constraints.second_order import bend_rows
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
 from mb_contact.core.handle import (
     DRIFT_RATE,
     DRIFT_STEP,
     DRIVEN,
     DT,
+    EULER,
     FACE_GAP,
     PUSH_RATE,
     PUSH_SPEED,
@@ -44,7 +46,7 @@ def assemble(h):
 
     Reads: belts, bil, buffers, closures, contacts, drift, end, flow, frames, friction, gears, geoms, hinges, joints,
     kin, loop, memory, need, q, rows, settings, sleep, soft, sol, tendons, tree, v, work.
-    Writes: bil, forest, frames, friction, hinges, loop, rows, soft, sol, tendons.
+    Writes: bil, forest, frames, friction, hinges, loop, rows, soft, sol, tendons, work.
     """
     dt = h.settings[DT]
     push_rate = h.settings[PUSH_RATE]
@@ -57,6 +59,8 @@ def assemble(h):
         hold_frames(h)
     contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows)
     limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows)
+    if h.flow.rule[0] == EULER:
+        bend_rows(h)
     _shift_offsets(h, dt, push_rate)
     if h.hinges.body.shape[0] > 0:
         hinge_limits(h.hinges, h.kin, h.v, h.work.v_free, dt, push_rate, push_speed, h.rows)

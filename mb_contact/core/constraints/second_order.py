@@ -1,0 +1,89 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows of friction to the second order of the step: what a turning body holds goes round with it.
+
+A row of friction asks for the slip u_t of two points that touch with the velocities of the step's end.  Bodies go on
+for the whole step with constant joint rates, and their points bend away from these velocities: what sticks with u_t = 0
+has slipped by dt^2 a / 2 where the step ends, always outward, and what a hand holds creeps out of it.  So the rows ask
+for the mean slip of the step,
+
+    u_t = t.(v_A - v_B)(x) + sigma dt t.a(x) / 2,
+    a(x) = [o_A'' + w_A' x (x - o_A)] - [o_B'' + w_B' x (x - o_B)] + w x (w x (o_B - o_A)),    w = (w_A + w_B) / 2,
+
+o'' and w' the accelerations of a body's origin and angle with constant joint rates, zero of a body that floats.  For
+two bodies that turn alike a is the acceleration of A's point beside B's, and for others too it is one rigid motion, so
+that all points of a face can follow it.  It is taken with the velocities before the step: dt (a(v+) - a(v)) / 2, which
+is missing, sums up to nothing while velocities come and go.
+
+Where shapes roll on each other the place where they touch goes on beside both of them, which a does not know.  So it
+counts as much as both turn alike,
+
+    sigma = max(0, (2 w_A.w_B + e^2) / (w_A^2 + w_B^2 + e^2)),
+
+and not at all beside the world.  Integrators of higher order take the mean of a step's velocities, and need none.
+"""
+
+from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    linear,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+
+STILL_TURN = 1e-3  #: rate below which bodies count as turning alike, e [rad/s]
+
+
+@sweep
+def turn_alike(w_a, w_b, settings):
+    """sigma of two bodies' angular velocities, and its denominator [rad^2/s^2]."""
+    least = (STILL_TURN * settings[UNIT_SPEED] / settings[UNIT_LENGTH]) ** 2
+    size = vector_dot(w_a, w_a) + vector_dot(w_b, w_b) + least
+    return max((2.0 * vector_dot(w_a, w_b) + least) / size, 0.0), size
+
+
+@kernel
+def _point_rate(tree, kin, k, x):
+    """Of body k with constant joint rates: angular acceleration, and acceleration of x but for what is centripetal
+    about its origin [rad/s^2, m/s^2]."""
+    angular, straight, j = ZERO, ZERO, k
+    while j >= 0:
+        own = vector(kin.a, j)
+        angular = vector_sum(angular, 1.0, own)
+        arm = vector_sum(x, -1.0, vector(kin.p, j))
+        straight = vector_sum(vector_sum(straight, 1.0, linear(kin.a, j)), 1.0, vector_product(own, arm))
+        j = tree.parent[j]
+    return angular, straight
+
+
+@kernel
+def bend_rows(h):
+    """What rows of friction ask for beside the slip of their velocities, into ``work.row_bias``.
+
+    Reads: contacts, frames, geoms, kin, settings, tree.  Writes: work.
+    """
+    contacts, kin, bias, dt = h.contacts, h.kin, h.work.row_bias, h.settings[DT]
+    last_a, last_b, angular, straight, about = -1, -1, ZERO, ZERO, ZERO
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
+        bias[i, 1] = bias[i, 2] = 0.0
+        if min(a, b) < 0:
+            continue
+        x = vector(contacts.point, i)
+        if a != last_a or b != last_b:
+            last_a, last_b, about = a, b, x
+            part = 0.5 * dt * turn_alike(vector(kin.V, a), vector(kin.V, b), h.settings)[0]
+            of_a, of_b = _point_rate(h.tree, kin, a, x), _point_rate(h.tree, kin, b, x)
+            w = vector_sum(vector_sum(ZERO, 0.5, vector(kin.V, a)), 0.5, vector(kin.V, b))
+            turns = vector_product(w, vector_product(w, between(kin.p, b, kin.p, a)))
+            angular = vector_sum(vector_sum(ZERO, part, of_a[0]), -part, of_b[0])
+            straight = vector_sum(vector_sum(vector_sum(ZERO, part, of_a[1]), -part, of_b[1]), part, turns)
+        bends = vector_sum(straight, 1.0, vector_product(angular, vector_sum(x, -1.0, about)))
+        bias[i, 1] = vector_dot(bends, vector(h.frames.t1, i))
+        bias[i, 2] = vector_dot(bends, vector(h.frames.t2, i))
