@@ -346,7 +346,7 @@ RUNS = (
     *_each(BOTH, "ball_slides_then_rolls", lambda: ball(linear=(1.0, 0.5, 0), angle=0.05), 400, 10),
     *_each(BOTH, "box_stack", "box_stack", 100, 10),
     *_each(BOTH, "ball_on_tripod", ball_on_tripod, 300, 10),
-    *_each(BOTH, "lift_first_contact", "dual_arm_lift", 760, 20, drive=lift),
+    *_each(BOTH, "lift_first_contact", "dual_arm_lift", 750, 20, drive=lift),
     *_each((POLYHEDRAL,), "lift_by_two_fingers", lambda: lift_by(2, 3), 1800, 30, drive=lift,
            options={"friction_directions": 16}),
     *_each((CONE,), "lift_by_two_fingers", lambda: lift_by(2, 3), 1800, 30, drive=lift),
