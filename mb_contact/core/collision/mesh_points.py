@@ -3,14 +3,17 @@
 
 """The list of points between a mesh and another shape: what is false goes out, flat regions become manifolds."""
 
+import math
+
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
+from mb_contact.core.collision.manifold_reduce import ALL, DIRECTION, reduce_points
 from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
 from mb_contact.core.collision.shapes import into_body
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import between, length_of, put_vector, vector, vector_dot, vector_sum
 
-SAME = 2e-13  #: square of the difference up to which normals, which rounding leaves no units, are of one plane
+CELL = 1e-6  #: of a component of unit normals, larger than what those of one plane differ by,
+SAME = 2e-13  #: square of this difference, up to which normals, which rounding leaves no units, are of one plane
 LEVEL = 1e-13  #: by which the separations of two directions may differ and both be the best [m]
 MANY = 0.99  #: cosine of normals at one place up to which none of them is chosen,
 BEHIND = -0.9  #: and from which on: both sides of a sheet stay
@@ -27,21 +30,28 @@ def reduce_mesh_points(work, count, tol):
     field, sorted_ = work.field, work.mesh
     points, normals, ids, group = field.points, field.normals, field.ids, field.group
     fill(count, group, -1)
+    _sort_by_normals(work, count)
     kept = 0
     for k in range(count):
         if group[k] != -1:
             continue
-        size, n = 0, vector(normals, k)
-        for m in range(k, count):
+        size, n, cell = 0, vector(normals, k), _cell(normals, k)
+        first = sorted_.alike[0]
+        chains = first[(cell - 1) % count], first[cell % count], first[(cell + 1) % count]
+        m = _first_of(chains)
+        while m < count:
+            chains = _behind(chains, m, sorted_.alike[1, m])
             aside = vector_sum(vector(normals, m), -1.0, n)
-            if group[m] != -1 or vector_dot(aside, aside) > SAME or size == work.points.shape[0]:
-                continue
             apart = vector_sum(vector(points, m), -1.0, vector(points, k))
-            if abs(vector_dot(n, apart)) <= 4.0 * tol + abs(points[k, 3]) + abs(points[m, 3]):
+            if (
+                m >= k and group[m] == -1 and size < work.points.shape[0] and vector_dot(aside, aside) <= SAME
+                and abs(vector_dot(n, apart)) <= 4.0 * tol + abs(points[k, 3]) + abs(points[m, 3])
+            ):  # fmt: skip
                 copy(4, points[m], work.points[size])
                 work.ids[size] = m
                 group[m] = k
                 size += 1
+            m = _first_of(chains)
         size = reduce_points(work.points, work.ids, size, n, work.turn, tol, ALL)
         if kept > 0 and n == vector(sorted_.normals, kept - 1):
             n = n[0] + (ULP if n[0] >= 0.0 else -ULP), n[1], n[2]
@@ -55,6 +65,35 @@ def reduce_mesh_points(work, count, tol):
         put_vector(normals, k, vector(sorted_.normals, k))
     copy(kept, sorted_.ids, ids)
     return kept
+
+
+@kernel
+def _cell(normals, k):
+    """Number of the cell of a normal along one direction; normals of one plane are in one cell, or in neighbours."""
+    return int(math.floor(vector_dot(vector(normals, k), DIRECTION) / CELL))
+
+
+@kernel
+def _sort_by_normals(work, count):
+    """Chains of points whose normals are in cells of one number modulo ``count``, ascending, into ``mesh.alike``."""
+    first, behind = work.mesh.alike[0], work.mesh.alike[1]
+    fill(count, first, count)
+    for k in range(count - 1, -1, -1):
+        cell = _cell(work.field.normals, k) % count
+        behind[k], first[cell] = first[cell], k
+
+
+@sweep
+def _first_of(chains):
+    """The first of all points at which three chains stand."""
+    return min(chains[0], min(chains[1], chains[2]))
+
+
+@sweep
+def _behind(chains, m, then):
+    """Three chains, those that stood at m at the point behind it."""
+    x, y, z = chains
+    return then if x == m else x, then if y == m else y, then if z == m else z
 
 
 @kernel

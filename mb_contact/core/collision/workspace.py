@@ -34,6 +34,7 @@ class MeshWork(NamedTuple):
     stack: Annotated[Integers, 1024]  #: nodes that wait
     relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y
     own: Annotated[Reals, 2, 3]  #: box around a convex shape X in its own axes, lower and upper corner [m]
+    alike: Annotated[Integers, 2, "c"]  #: chains of points with normals that may be alike: their heads, what follows
     points: Annotated[Reals, "c", 4]  #: of FieldWork, in the order of their planes
     ids: Annotated[Integers, "c"]
     normals: Annotated[Reals, "c", 3]
