@@ -9,6 +9,7 @@ from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals, allocate
 
 FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
+LEAVES = 65536  #: twice the pairs of leaves of two meshes that are looked at again without a walk to them
 FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice
 
 
@@ -29,10 +30,15 @@ class MeshWork(NamedTuple):
     next: Annotated[Integers, "t"]  #: of each of them the place of the next one in its plane, or -1
     first: Annotated[Integers, "t"]  #: of each plane the place of the first one
     seen: Annotated[Integers, "t"]  #: and the last query that has looked at it
-    query: Annotated[Integers, 3]  #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft
-    limit: Annotated[Reals, 1]  #: deepest overlap on that way [m]
+    #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft; 1 where the leaves that were
+    #: listed later on that way are all that may be near; how many numbers their list would have
+    query: Annotated[Integers, 5]
+    leaves: Annotated[Integers, "l"]  #: that list, a node of X and one of Y by turns
+    limit: Annotated[Reals, 2]  #: deepest overlap on that way, and how deep features may be at its start [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait
-    relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y
+    relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y,
+    start: Annotated[Reals, 4, 3]  #: those where the step starts,
+    way: Annotated[Reals, 4, 3]  #: and A, b of the way A p + b of X's point at p since then
     own: Annotated[Reals, 2, 3]  #: box around a convex shape X in its own axes, lower and upper corner [m]
     points: Annotated[Reals, "c", 4]  #: of FieldWork, in the order of their planes
     ids: Annotated[Integers, "c"]
@@ -60,7 +66,7 @@ ManifoldWorkHandleType, ManifoldWorkHandle, _handle_of = handle(ManifoldWork)
 def make_manifold_work(room: int, triangles: int = 0) -> ManifoldWorkHandle:
     """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair, and so many triangles."""
     field = allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)
-    mesh = allocate(MeshWork, c=FIELD_POINTS if triangles > 0 else 0, t=triangles)
+    mesh = allocate(MeshWork, c=FIELD_POINTS if triangles > 0 else 0, t=triangles, l=LEAVES if triangles > 0 else 0)
     return _handle_of(allocate(ManifoldWork, c=room, field=field, mesh=mesh))
 
 
