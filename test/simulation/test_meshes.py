@@ -11,8 +11,6 @@ import pytest
 import trimesh
 
 import mb_contact as mb
-from mb_contact.core.collision.manifolds import y_comes_first
-from mb_contact.core.collision.mesh_pairs import two_meshes
 from mb_contact.core.jit import kernel
 from scenes.mesh_bodies import (
     bowl,
@@ -349,53 +347,19 @@ def test_overlaps_are_looked_for_as_deep_as_bodies_go_where_they_meet(tmp_path):
 
 @kernel
 def told_of_leaves(work):
-    """Twice the pairs of leaves of two meshes that the last walk found near."""
-    return work.mesh.query[4]
-
-
-@kernel
-def look_again(work, again):
-    """The next look at two meshes is one on the way of a step, which does not (1) walk through their trees."""
-    work.mesh.query[1], work.mesh.query[3] = 1, again
-
-
-@kernel
-def points_of(work, k):
-    """(Feature, gap) of a point of two meshes."""
-    return work.field.ids[k], work.field.points[k, 3]
-
-
-def two_rods(folder, way):
-    """Rods of 0.5 m of 3,200 triangles, one above the other, which turns about its axis by 0.03 rad in a step."""
-    rod = revolved([(0.0, -0.25), *((0.01, z) for z in np.linspace(-0.25, 0.25, 101)), (0.0, 0.25)], 16)
-    turns = mb.model.Velocity(angular=(30.0, 0.0, 0.0), linear=(0.0, 0.0, -way / DT))
-    lies = mesh(folder, "lies", rod, rpy=(0.0, 0.5 * np.pi, 0.0))
-    above = mesh(folder, "above", rod, (0.01, 0.0, 0.0202), 0.1, (0.0, 0.5 * np.pi, 0.2), velocity=turns)
-    return mb.Simulator(mb.Scene(primitives=(lies, above), gravity=(0.0, 0.0, 0.0)))
+    """Pairs of leaves of two meshes whose triangles the last look compared."""
+    return work.mesh.pairs[0]
 
 
 def test_triangles_are_looked_at_as_far_apart_as_bodies_go_there(tmp_path):
-    """Were their length 0.25 m the radius, the way would be 7.5 mm; it is 0.3 mm where the rods cross."""
-    sim = two_rods(tmp_path, 0.0)
+    """One of two rods that cross turns about its axis by 0.03 rad: 0.3 mm; with its half length for radius, 7.5 mm."""
+    rod = revolved([(0.0, -0.25), *((0.01, z) for z in np.linspace(-0.25, 0.25, 101)), (0.0, 0.25)], 16)
+    turns = mb.model.Velocity(angular=(30.0, 0.0, 0.0))
+    lies = mesh(tmp_path, "lies", rod, rpy=(0.0, 0.5 * np.pi, 0.0))
+    above = mesh(tmp_path, "above", rod, (0.01, 0.0, 0.0202), 0.1, (0.0, 0.5 * np.pi, 0.2), velocity=turns)
+    sim = mb.Simulator(mb.Scene(primitives=(lies, above), gravity=(0.0, 0.0, 0.0)))
     assert sim.step().certificate.end_gap == np.inf
-    assert 0 < told_of_leaves(sim.context.need.poses.work) < 2000  # 8,300 for the whole way
-
-
-def test_a_later_look_lists_the_leaves_of_earlier_ones(tmp_path):
-    """The same points with and without a walk, half a millimetre above where one was made."""
-    sim = two_rods(tmp_path, 1e-3)
-    assert sim.step().certificate.pairs_met == 1
-    geoms, poses, kept = sim.context.geoms, sim.context.need.poses, sim.world.geoms
-    x, y = kept.pairs[0][::-1] if y_comes_first(kept.kind, kept.size, *kept.pairs[0]) else kept.pairs[0]
-    upper = int(np.argmax(poses.geom_p[:, 2]))
-    found = []
-    for down, again in ((6e-4, 0), (3e-4, 1), (3e-4, 0)):
-        p = poses.geom_p.copy()
-        p[upper, 2] -= down
-        look_again(poses.work, again)
-        count = two_meshes(geoms, poses.geom_R, p, int(x), int(y), poses.work)
-        found.append(sorted(points_of(poses.work, k) for k in range(count)))
-    assert found[0] and found[2] and found[0] != found[2] and found[1] == found[2]
+    assert 0 < told_of_leaves(sim.context.need.poses.work) < 300  # 669 for the whole way; 398 beside planes too
 
 
 def test_a_pit_is_no_peak_of_the_solid_below_it(tmp_path):

@@ -74,12 +74,8 @@ def mesh_manifold(geoms, geom_R, geom_p, x, y, reach, work):
 
 @kernel
 def two_meshes(geoms, geom_R, geom_p, x, y, work):
-    """Points of two meshes that touch, in ``work.field``; returns their number.
-
-    On the way of a step the pairs of leaves that are near are listed: those that are when it was less far are among
-    them, and no others are looked at where ``work.mesh.query[3]`` says so.
-    """
-    far, mesh, leaves = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.leaves
+    """Points of two meshes that touch, in ``work.field``; returns their number."""
+    far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
     put_relative(geom_R, geom_p, x, y, work.mesh.relative)
     inside = deepest_of(geoms, x, y, work)
     deep = max(far, inside)
@@ -87,14 +83,10 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
     near = deep if on_way else min(deep, SHALLOW * geoms.unit[0])  # boxes may be flat
     if on_way:
         put_way(work)
-    count, top, end, stack = 0, 2, 0, work.mesh.stack
+    count, top = 0, 2
     stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
-    again = on_way and work.mesh.query[3] != 0 and work.mesh.query[4] <= leaves.shape[0]
-    if again:
-        top, end, stack = leaves.shape[0], leaves.shape[0] - work.mesh.query[4], leaves
-    else:
-        work.mesh.query[4] = 0
-    while top > end:
+    work.mesh.pairs[0] = 0
+    while top > 0:
         top -= 2
         a, b = stack[top], stack[top + 1]
         if on_way:
@@ -103,18 +95,12 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
         if not boxes_meet(geoms, a, b, near, deep, work):
             continue
         leaf_a, leaf_b = mesh.child[a, 0] < 0, mesh.child[b, 0] < 0
-        both = leaf_a and leaf_b
-        if both and not again:
-            work.mesh.query[4] += 2
-            at = leaves.shape[0] - work.mesh.query[4]  # from the end on, so that they come in the same order
-            if at >= 0:
-                leaves[at], leaves[at + 1] = a, b
-        above = far if both or not on_way else max(within, far)
-        if (leaf_b and planes_miss(geoms, x, y, a, b, False, above, within, work)) or (
-            leaf_a and planes_miss(geoms, y, x, b, a, True, above, within, work)
+        if (leaf_b and planes_miss(geoms, x, y, a, b, False, within, work)) or (
+            leaf_a and planes_miss(geoms, y, x, b, a, True, within, work)
         ):
             continue
-        if both:
+        if leaf_a and leaf_b:
+            work.mesh.pairs[0] += 1
             for i in range(mesh.child[a, 1]):
                 tx = mesh.order[-1 - mesh.child[a, 0] + i]
                 facet = _facet_in_y(geoms, x, tx, work)

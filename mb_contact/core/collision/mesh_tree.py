@@ -20,7 +20,7 @@ SHEET = 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
 DEEPEST_OF_SOFT = 1.0  #: the same of shapes that give way,
 SHALLOW = 1e-6  #: and depth that is surely one [m]
-ASIDE = 1.5  #: depth of a new feature, in ways of its points: sqrt(2) at most, for one that comes over an edge
+ASIDE = 1.415  #: depth of a new feature, in ways of its points: sqrt(2) at most, for one that comes over an edge
 
 
 @kernel
@@ -238,8 +238,7 @@ def put_way(work):
 def reach_of_way(geoms, at_x, at_y, deep, work):
     """Most by which features in the boxes of two nodes, of X and of Y, may be in each other on the way [m].
 
-    Those points go no farther than the centre of the smaller box, and by what they turn about it; before the end of
-    the way they may be beside the chord to there by what turning bends it.
+    Those points go no farther than the centre of the smaller box, and by what they turn about it.
     """
     m, way = work.mesh.relative, work.mesh.way
     cx, hx = node_box(geoms, at_x)
@@ -256,15 +255,15 @@ def reach_of_way(geoms, at_x, at_y, deep, work):
         square += 0.5 * (way[i, 0] * way[i, 0] + way[i, 1] * way[i, 1] + way[i, 2] * way[i, 2])
     turn = math.sqrt(square)
     goes = math.sqrt(vector_dot(go, go)) + turn * (math.sqrt(vector_dot(h, h)) + deep)
-    return min(deep, ASIDE * goes + 0.125 * turn * work.mesh.limit[0] + work.mesh.limit[1])
+    return min(deep, ASIDE * goes + work.mesh.limit[1])
 
 
 @kernel
-def planes_miss(geoms, x, y, at, leaf, swapped, above, deep, work):
-    """Whether the box of a node of X is beside the planes of all triangles of a leaf of Y.
+def planes_miss(geoms, x, y, at, leaf, swapped, deep, work):
+    """Whether the box of a node of X is above the planes of all triangles of a leaf, or below by more than ``deep``.
 
-    That is above by more than ``above``, of a sheet ``deep``, or below by more than ``deep``.  ``swapped`` where
-    ``work.mesh.relative`` has the axes of Y in those of X.
+    The leaf is one of Y.  Of a sheet above by more than ``deep`` too.  ``swapped`` where ``work.mesh.relative`` has the
+    axes of Y in those of X.
     """
     mesh, m, far = geoms.mesh, work.mesh.relative, TOUCHES * geoms.unit[0]
     c, h = node_box(geoms, at)
@@ -274,7 +273,7 @@ def planes_miss(geoms, x, y, at, leaf, swapped, above, deep, work):
         c = vector_dot(vector(m, 0), d), vector_dot(vector(m, 1), d), vector_dot(vector(m, 2), d)
     else:
         c = into_other(m, c)
-    above = above if mesh.sided[y] == 1 else max(deep, far)
+    above = far if mesh.sided[y] == 1 else max(deep, far)
     for i in range(mesh.child[leaf, 1]):
         triangle = mesh.order[-1 - mesh.child[leaf, 0] + i]
         n = vector(geoms.faces, triangle)

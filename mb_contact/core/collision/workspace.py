@@ -9,7 +9,6 @@ from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals, allocate
 
 FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
-LEAVES = 65536  #: twice the pairs of leaves of two meshes that are looked at again without a walk to them
 FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice
 
 
@@ -30,10 +29,8 @@ class MeshWork(NamedTuple):
     next: Annotated[Integers, "t"]  #: of each of them the place of the next one in its plane, or -1
     first: Annotated[Integers, "t"]  #: of each plane the place of the first one
     seen: Annotated[Integers, "t"]  #: and the last query that has looked at it
-    #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft; 1 where the leaves that were
-    #: listed later on that way are all that may be near; how many numbers their list would have
-    query: Annotated[Integers, 5]
-    leaves: Annotated[Integers, "l"]  #: that list, a node of X and one of Y by turns
+    query: Annotated[Integers, 3]  #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft
+    pairs: Annotated[Integers, 1]  #: of leaves of two meshes, whose triangles were compared
     limit: Annotated[Reals, 2]  #: deepest overlap on that way, and how deep features may be at its start [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait
     relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y,
@@ -66,7 +63,7 @@ ManifoldWorkHandleType, ManifoldWorkHandle, _handle_of = handle(ManifoldWork)
 def make_manifold_work(room: int, triangles: int = 0) -> ManifoldWorkHandle:
     """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair, and so many triangles."""
     field = allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)
-    mesh = allocate(MeshWork, c=FIELD_POINTS if triangles > 0 else 0, t=triangles, l=LEAVES if triangles > 0 else 0)
+    mesh = allocate(MeshWork, c=FIELD_POINTS if triangles > 0 else 0, t=triangles)
     return _handle_of(allocate(ManifoldWork, c=room, field=field, mesh=mesh))
 
 

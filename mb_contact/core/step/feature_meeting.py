@@ -239,7 +239,6 @@ def _go_back(h, pair, t, worst, reach):
     """
     need, unit, part = h.need, h.geoms.unit[0], ON_FROM
     low, high, seen, deep, start, name = 0.0, t, t, 0.0, 0.0, -1
-    need.poses.work.mesh.query[3] = 1  # what is near before was near at t
     for k in range(STEPS + 1):
         slope = 0.0
         if worst >= 0:
@@ -260,7 +259,6 @@ def _go_back(h, pair, t, worst, reach):
         worst = _look(h, pair, seen, reach)
     if seen != high:
         _look(h, pair, high, reach)
-    need.poses.work.mesh.query[3] = 0
     need.motion.time[0] = high
 
 
