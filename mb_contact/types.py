@@ -174,6 +174,7 @@ class Meshes(NamedTuple):
     peak: np.ndarray  #: int64 (peaks,), vertices
     first_beside: np.ndarray  #: int64 (peaks + 1,), neighbours of each peak
     beside: np.ndarray  #: int64 (.,), vertices
+    outward: np.ndarray  #: (peaks, 3), mean normal at each peak by angles, the other way at a pit; zero of a sheet
     border: np.ndarray  #: int64 (faces, 9), ridge along each edge, or HOLLOW, WITHIN; two at each corner, or -1
 
 
@@ -181,7 +182,7 @@ def no_meshes():
     """Meshes of a world that has none."""
     none, whole = np.zeros(0, dtype=np.int64), {}
     whole.update(box=np.zeros((0, 2, 3)), child=none.reshape(0, 2), ridge=none.reshape(0, 2))
-    whole.update(sides=np.zeros((0, 4, 3)), border=none.reshape(0, 9))
+    whole.update(sides=np.zeros((0, 4, 3)), border=none.reshape(0, 9), outward=np.zeros((0, 3)))
     made = Meshes(**{name: whole.get(name, none) for name in Meshes._fields})
     for array in made:
         array.setflags(write=False)

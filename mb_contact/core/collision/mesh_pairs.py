@@ -23,14 +23,18 @@ from mb_contact.core.collision.mesh_tree import (
     corner_of,
     deepest_of,
     edge_heights,
+    into_other,
     is_at_corner,
     is_normal_of_peak,
     is_normal_of_ridge,
     mesh_point,
     plane_of,
+    planes_miss,
     play_at,
     play_beside,
     put_relative,
+    put_way,
+    reach_of_way,
     side_of,
 )
 from mb_contact.core.collision.shapes import into_body
@@ -72,19 +76,31 @@ def mesh_manifold(geoms, geom_R, geom_p, x, y, reach, work):
 def two_meshes(geoms, geom_R, geom_p, x, y, work):
     """Points of two meshes that touch, in ``work.field``; returns their number."""
     far, mesh, stack = TOUCHES * geoms.unit[0], geoms.mesh, work.mesh.stack
-    put_relative(geom_R, geom_p, x, y, work)
+    put_relative(geom_R, geom_p, x, y, work.mesh.relative)
     inside = deepest_of(geoms, x, y, work)
     deep = max(far, inside)
-    near = deep if work.mesh.query[1] != 0 else min(deep, SHALLOW * geoms.unit[0])  # boxes may be flat
+    on_way, within = work.mesh.query[1] != 0, inside
+    near = deep if on_way else min(deep, SHALLOW * geoms.unit[0])  # boxes may be flat
+    if on_way:
+        put_way(work)
     count, top = 0, 2
     stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
+    work.mesh.pairs[0] = 0
     while top > 0:
         top -= 2
         a, b = stack[top], stack[top + 1]
+        if on_way:
+            within = reach_of_way(geoms, a, b, inside, work)
+            near = deep = max(far, within)
         if not boxes_meet(geoms, a, b, near, deep, work):
             continue
         leaf_a, leaf_b = mesh.child[a, 0] < 0, mesh.child[b, 0] < 0
+        if (leaf_b and planes_miss(geoms, x, y, a, b, False, within, work)) or (
+            leaf_a and planes_miss(geoms, y, x, b, a, True, within, work)
+        ):
+            continue
         if leaf_a and leaf_b:
+            work.mesh.pairs[0] += 1
             for i in range(mesh.child[a, 1]):
                 tx = mesh.order[-1 - mesh.child[a, 0] + i]
                 facet = _facet_in_y(geoms, x, tx, work)
@@ -92,8 +108,8 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
                     continue
                 for j in range(mesh.child[b, 1]):
                     ty = mesh.order[-1 - mesh.child[b, 0] + j]
-                    if not are_apart(geoms, x, y, facet, ty, far, inside):
-                        count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, inside, work, count)
+                    if not are_apart(geoms, x, y, facet, ty, far, within):
+                        count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, within, work, count)
             if 2 * count > work.field.points.shape[0]:
                 count = choose_direction(work, geoms.unit[0], count)
                 count = reduce_mesh_points(work, count, far)
@@ -115,9 +131,9 @@ def _facet_in_y(geoms, x, tx, work):
     """Corners and normal of a triangle of X, in the axes of Y."""
     m, d = work.mesh.relative, vector(geoms.faces, tx)
     return (
-        _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0))),
-        _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1))),
-        _in_y(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2))),
+        into_other(m, vector(geoms.vertices, corner_of(geoms, x, tx, 0))),
+        into_other(m, vector(geoms.vertices, corner_of(geoms, x, tx, 1))),
+        into_other(m, vector(geoms.vertices, corner_of(geoms, x, tx, 2))),
         (
             m[0, 0] * d[0] + m[1, 0] * d[1] + m[2, 0] * d[2],
             m[0, 1] * d[0] + m[1, 1] * d[1] + m[2, 1] * d[2],
@@ -156,16 +172,6 @@ def are_apart(geoms, x, y, facet, ty, far, inside):
     height = vector_dot(d, a)
     u, v, w = vector_dot(d, p) - height, vector_dot(d, q) - height, vector_dot(d, r) - height
     return min(u, v, w) > max(above_x, far) or max(u, v, w) < -max(inside, far)
-
-
-@kernel
-def _in_y(m, a):
-    """A point of X in the axes of Y."""
-    return (
-        m[3, 0] + m[0, 0] * a[0] + m[1, 0] * a[1] + m[2, 0] * a[2],
-        m[3, 1] + m[0, 1] * a[0] + m[1, 1] * a[1] + m[2, 1] * a[2],
-        m[3, 2] + m[0, 2] * a[0] + m[1, 2] * a[1] + m[2, 2] * a[2],
-    )
 
 
 @kernel

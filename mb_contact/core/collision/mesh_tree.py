@@ -20,6 +20,7 @@ SHEET = 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
 DEEPEST_OF_SOFT = 1.0  #: the same of shapes that give way,
 SHALLOW = 1e-6  #: and depth that is surely one [m]
+ASIDE = 1.415  #: depth of a new feature, in ways of its points: sqrt(2) at most, for one that comes over an edge
 
 
 @kernel
@@ -112,8 +113,13 @@ def is_normal_of_ridge(geoms, geom_R, y, ridge, n, slack):
 
 @kernel
 def is_normal_of_peak(geoms, geom_R, y, peak, n, slack):
-    """Whether no neighbour rises above a peak along n by more than an angle [rad]."""
+    """Whether no neighbour rises above a peak along n by more than an angle [rad], and n leads out of the solid there.
+
+    All neighbours of a pit are below it too, seen from within.
+    """
     a, mesh = into_body(geom_R, y, n), geoms.mesh
+    if vector_dot(a, vector(mesh.outward, peak)) < -slack:
+        return False
     v = mesh.peak[peak]
     for k in range(mesh.first_beside[peak], mesh.first_beside[peak + 1]):
         d = between(geoms.vertices, mesh.beside[k], geoms.vertices, v)
@@ -207,11 +213,90 @@ def deepest_of(geoms, x, y, work):
 
 
 @kernel
-def put_relative(geom_R, geom_p, x, y, work):
-    """Axes and origin of X in the axes of Y, to ``work.mesh.relative``."""
+def put_relative(geom_R, geom_p, x, y, to):
+    """Axes and origin of X in the axes of Y."""
     for k in range(3):
-        put_vector(work.mesh.relative, k, into_body(geom_R, y, (geom_R[x, 0, k], geom_R[x, 1, k], geom_R[x, 2, k])))
-    put_vector(work.mesh.relative, 3, into_body(geom_R, y, between(geom_p, x, geom_p, y)))
+        put_vector(to, k, into_body(geom_R, y, (geom_R[x, 0, k], geom_R[x, 1, k], geom_R[x, 2, k])))
+    put_vector(to, 3, into_body(geom_R, y, between(geom_p, x, geom_p, y)))
+
+
+@kernel
+def put_way(work):
+    """Of the way A p + b of X's points in the axes of Y since the step's start the numbers, to ``work.mesh.way``."""
+    m, start, way = work.mesh.relative, work.mesh.start, work.mesh.way
+    for i in range(3):
+        way[3, i] = m[3, i] - start[3, i]
+        for j in range(3):
+            way[i, j] = (1.0 if i == j else 0.0) - (
+                start[0, i] * m[0, j] + start[1, i] * m[1, j] + start[2, i] * m[2, j]
+            )
+    for i in range(3):
+        way[3, i] -= way[i, 0] * m[3, 0] + way[i, 1] * m[3, 1] + way[i, 2] * m[3, 2]
+
+
+@kernel
+def reach_of_way(geoms, at_x, at_y, deep, work):
+    """Most by which features in the boxes of two nodes, of X and of Y, may be in each other on the way [m].
+
+    Those points go no farther than the centre of the smaller box, and by what they turn about it.
+    """
+    m, way = work.mesh.relative, work.mesh.way
+    cx, hx = node_box(geoms, at_x)
+    c, h = node_box(geoms, at_y)
+    if vector_dot(hx, hx) < vector_dot(h, h):
+        h, c = hx, into_other(m, cx)
+    go = (
+        way[3, 0] + way[0, 0] * c[0] + way[0, 1] * c[1] + way[0, 2] * c[2],
+        way[3, 1] + way[1, 0] * c[0] + way[1, 1] * c[1] + way[1, 2] * c[2],
+        way[3, 2] + way[2, 0] * c[0] + way[2, 1] * c[1] + way[2, 2] * c[2],
+    )
+    square = 0.0
+    for i in range(3):
+        square += 0.5 * (way[i, 0] * way[i, 0] + way[i, 1] * way[i, 1] + way[i, 2] * way[i, 2])
+    turn = math.sqrt(square)
+    goes = math.sqrt(vector_dot(go, go)) + turn * (math.sqrt(vector_dot(h, h)) + deep)
+    return min(deep, ASIDE * goes + work.mesh.limit[1])
+
+
+@kernel
+def planes_miss(geoms, x, y, at, leaf, swapped, deep, work):
+    """Whether the box of a node of X is above the planes of all triangles of a leaf, or below by more than ``deep``.
+
+    The leaf is one of Y.  Of a sheet above by more than ``deep`` too.  ``swapped`` where ``work.mesh.relative`` has the
+    axes of Y in those of X.
+    """
+    mesh, m, far = geoms.mesh, work.mesh.relative, TOUCHES * geoms.unit[0]
+    c, h = node_box(geoms, at)
+    o = vector(m, 3)
+    if swapped:
+        d = vector_sum(c, -1.0, o)
+        c = vector_dot(vector(m, 0), d), vector_dot(vector(m, 1), d), vector_dot(vector(m, 2), d)
+    else:
+        c = into_other(m, c)
+    above = far if mesh.sided[y] == 1 else max(deep, far)
+    for i in range(mesh.child[leaf, 1]):
+        triangle = mesh.order[-1 - mesh.child[leaf, 0] + i]
+        n = vector(geoms.faces, triangle)
+        if swapped:
+            k = into_other(m, n)
+            k = k[0] - o[0], k[1] - o[1], k[2] - o[2]
+        else:
+            k = vector_dot(n, vector(m, 0)), vector_dot(n, vector(m, 1)), vector_dot(n, vector(m, 2))
+        height = vector_dot(n, vector_sum(c, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
+        wide = abs(k[0]) * h[0] + abs(k[1]) * h[1] + abs(k[2]) * h[2]
+        if height - wide <= above and height + wide >= -max(deep, far):
+            return False
+    return True
+
+
+@kernel
+def into_other(m, a):
+    """A point of X in the axes of Y, of which ``m`` is ``work.mesh.relative``."""
+    return (
+        m[3, 0] + m[0, 0] * a[0] + m[1, 0] * a[1] + m[2, 0] * a[2],
+        m[3, 1] + m[0, 1] * a[0] + m[1, 1] * a[1] + m[2, 1] * a[2],
+        m[3, 2] + m[0, 2] * a[0] + m[1, 2] * a[1] + m[2, 2] * a[2],
+    )
 
 
 @kernel
@@ -220,11 +305,7 @@ def boxes_meet(geoms, at_x, at_y, far, deep, work):
     cx, hx = node_box(geoms, at_x)
     cy, hy = node_box(geoms, at_y)
     m = work.mesh.relative
-    d = (
-        m[3, 0] + m[0, 0] * cx[0] + m[1, 0] * cx[1] + m[2, 0] * cx[2] - cy[0],
-        m[3, 1] + m[0, 1] * cx[0] + m[1, 1] * cx[1] + m[2, 1] * cx[2] - cy[1],
-        m[3, 2] + m[0, 2] * cx[0] + m[1, 2] * cx[1] + m[2, 2] * cx[2] - cy[2],
-    )
+    d = vector_sum(into_other(m, cx), -1.0, cy)
     for i in range(3):
         h = abs(m[0, i]) * hx[0] + abs(m[1, i]) * hx[1] + abs(m[2, i]) * hx[2] + hy[i]
         if abs(d[i]) > h + far:

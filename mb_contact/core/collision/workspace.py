@@ -30,9 +30,12 @@ class MeshWork(NamedTuple):
     first: Annotated[Integers, "t"]  #: of each plane the place of the first one
     seen: Annotated[Integers, "t"]  #: and the last query that has looked at it
     query: Annotated[Integers, 3]  #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft
-    limit: Annotated[Reals, 1]  #: deepest overlap on that way [m]
+    pairs: Annotated[Integers, 1]  #: of leaves of two meshes, whose triangles were compared
+    limit: Annotated[Reals, 2]  #: deepest overlap on that way, and how deep features may be at its start [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait
-    relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y
+    relative: Annotated[Reals, 4, 3]  #: axes and origin of X in the axes of Y,
+    start: Annotated[Reals, 4, 3]  #: those where the step starts,
+    way: Annotated[Reals, 4, 3]  #: and A, b of the way A p + b of X's point at p since then
     own: Annotated[Reals, 2, 3]  #: box around a convex shape X in its own axes, lower and upper corner [m]
     alike: Annotated[Integers, 2, "c"]  #: chains of points with normals that may be alike: their heads, what follows
     points: Annotated[Reals, "c", 4]  #: of FieldWork, in the order of their planes

@@ -99,7 +99,7 @@ def _has_looked(need):
 def _measure_triangles(h, pair):
     """The smallest gap of the features of a pair with a mesh or a height field, which is placed."""
     found, out = h.need.found, h.work.record
-    h.need.poses.work.mesh.limit[0] = h.geoms.margin[0]
+    h.need.poses.work.mesh.limit[0] = h.need.poses.work.mesh.limit[1] = h.geoms.margin[0]
     find_contacts(h, pair, h.geoms.margin[0], 1)
     for i in range(found.count[0]):
         if found.gap[i] < out[END_GAP]:

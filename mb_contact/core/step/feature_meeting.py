@@ -16,8 +16,9 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
-from mb_contact.core.collision.mesh_tree import DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
+from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, least_width, put_relative
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
@@ -42,8 +43,8 @@ BENDS = 5e-9  #: depth from which positions of features that touched are correct
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
 STEPS = 16  #: most looks for it,
+AT_ONCE = 4.0  #: times that it would have to go faster than it did, from which it did not come on this way,
 ON_FROM = 0.01  #: and part of what is left by which the first one that came short goes on
-ASIDE = 1.5  #: depth of a new feature, in ways of its points: sqrt(2) at most, for one that comes over an edge
 
 
 @on_demand(INTEGER)
@@ -115,7 +116,12 @@ def _meets(h, pair):
                 _note_end(need, pair, h.contacts.gap[i])
         need.found.count[0] = 0
         return False
-    reach = ASIDE * far - min(deepest_before(h, pair), 0.0)
+    deep, mesh, b = max(-deepest_before(h, pair), 0.0), need.poses.work.mesh, h.buffers
+    reach, mesh.limit[1] = ASIDE * far + deep, deep + 2.0 * SHALLOW * geoms.unit[0]
+    if y_comes_first(geoms.kind, geoms.size, x, y):
+        put_relative(b.geom_R, b.geom_p, y, x, mesh.start)
+    else:
+        put_relative(b.geom_R, b.geom_p, x, y, mesh.start)
     looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
     for k in range(1, looks + 1):
         worst = _look(h, pair, k / looks, reach)
@@ -227,20 +233,27 @@ def _was_outside(h, pair, i, start):
 def _go_back(h, pair, t, worst, reach):
     """From an overlap at t back to where the first of the new features touch; ``motion.time`` says when.
 
-    Straight back along the way of the deepest one to where it is nearly CLOSE deep; where that comes short, for ways
-    bend, a little on from there, and more and more.
+    Straight back along the way of the deepest one to where it is nearly CLOSE deep, or as its depth changed between the
+    last two looks, for ways bend; where that comes short, a little on from there, and more and more.  What is deeper
+    than four times what it came in that part of its way was there at once: it touched as another feature.
     """
     need, unit, part = h.need, h.geoms.unit[0], ON_FROM
-    low, high, seen, deep, start = 0.0, t, t, 0.0, 0.0
+    low, high, seen, deep, start, name = 0.0, t, t, 0.0, 0.0, -1
     for k in range(STEPS + 1):
+        slope = 0.0
         if worst >= 0:
             n = vector(need.found.normal, worst)
-            high, deep, start = seen, -need.found.gap[worst], max(vector_dot(n, taken_back(h, worst, seen)[1]), 0.0)
+            if need.found.feature[worst] == name:
+                slope = (deep + need.found.gap[worst]) / (high - seen)
+            high, deep, name = seen, -need.found.gap[worst], need.found.feature[worst]
+            start = max(vector_dot(n, taken_back(h, worst, seen)[1]), 0.0)
         else:
             low = seen
-        if deep <= CLOSE * unit or k == STEPS:
+        if deep <= CLOSE * unit or k == STEPS or high * deep > AT_ONCE * (high - low) * (start + deep):
             break
         seen = high * (start + AIM * unit) / (start + deep)
+        if slope > 0.0:
+            seen = min(high - (deep - AIM * unit) / slope, seen)
         if not (seen > low and seen < high):
             seen, part = low + part * (high - low), min(10.0 * part, 0.5)
         worst = _look(h, pair, seen, reach)

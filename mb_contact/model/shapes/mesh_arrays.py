@@ -50,5 +50,5 @@ def mesh_arrays(shapes):
         "first_peak": starts("first_peak", peaks), "peak": joined("peak", vertex),
         "first_beside": np.concatenate([*(mesh.first_beside[:-1] + sides[k] for k, (mesh, _, _) in enumerate(given)),
                                         [sides[-1]]]).astype(np.int64),
-        "beside": joined("beside", vertex), "border": border,
+        "beside": joined("beside", vertex), "outward": joined("outward", None, np.float64), "border": border,
     })  # fmt: skip

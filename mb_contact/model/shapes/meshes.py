@@ -25,7 +25,7 @@ LOOKS = ("library_effects", "library_images", "library_materials", "bind_materia
 PIECES = ((64, 400_000), (128, 800_000), (256, 1_600_000))
 KINDS = Hull, TriangleMesh  #: of what is kept, which its fields tell apart
 #: what, beside the content, a kept body depends on; the first number grows where hulls or meshes are made otherwise
-RULES = f"12 {DETAIL} {FLAT}"
+RULES = f"13 {DETAIL} {FLAT}"
 
 
 def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES, tolerance=None):

@@ -54,6 +54,7 @@ class TriangleMesh(NamedTuple):
     peak: np.ndarray
     first_beside: np.ndarray
     beside: np.ndarray
+    outward: np.ndarray
     border: np.ndarray
     loss: float = 0.0  #: this and the following as of a hull
     flat: bool = False
@@ -260,6 +261,7 @@ def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, p
     border[j[j >= 0]] = np.flatnonzero(j >= 0)
     goes_on = _straight(vertices, ends, np.stack([patch[i // 3], np.where(j < 0, -1, patch[np.maximum(j, 0) // 3])], 1))
     peak, owner, first_beside, beside = _peaks(triangles, edges, patch, ends, goes_on)
+    outward = _outward(vertices, triangles, normals)[peak] if sided == CLOSED else np.zeros((len(peak), 3))
     goes_on = goes_on | _hollow(vertices, edges, ends, sides)
     t = len(triangles)
     box, child, order = box_tree(vertices[triangles])
@@ -269,7 +271,7 @@ def _assembled(vertices, triangles, normals, pairs, sided, centre, half, flat, p
         box=box, child=child, order=order, first_ridge=np.searchsorted(i // 3, np.arange(t + 1)).astype(np.int64),
         ridge=np.ascontiguousarray(ends), goes_on=goes_on, sides=sides,
         first_peak=np.searchsorted(owner, np.arange(t + 1)).astype(np.int64), peak=peak, first_beside=first_beside,
-        beside=beside, border=np.hstack([border.reshape(-1, 3), _at_corners(edges, border, patch)]),
+        beside=beside, outward=outward, border=np.hstack([border.reshape(-1, 3), _at_corners(edges, border, patch)]),
     )  # fmt: skip
 
 
@@ -360,6 +362,19 @@ def _peaks(triangles, edges, patch, ends, goes_on):
     near = [beside[a:b, 1] for a, b in zip(first, last)]
     starts = np.cumsum([0, *map(len, near)]).astype(np.int64)
     return peaks.astype(np.int64), owner[peaks], starts, np.concatenate([np.zeros(0, np.int64), *near])
+
+
+def _outward(vertices, triangles, normals):
+    """Mean normal (k, 3) of the triangles at each vertex, by their angles there (Baerentzen and Aanaes, 2005).
+
+    What leads out of the solid and has its nearest point there goes along it, what leads in goes against it.
+    """
+    sums = np.zeros_like(vertices)
+    for k in range(3):
+        u, w = (vertices[triangles[:, (k + i) % 3]] - vertices[triangles[:, k]] for i in (1, 2))
+        angle = np.arctan2(np.linalg.norm(np.cross(u, w), axis=1), np.einsum("ij,ij->i", u, w))
+        np.add.at(sums, triangles[:, k], angle[:, None] * normals)
+    return sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-300)[:, None]
 
 
 def kind_of(shape):
