@@ -83,7 +83,8 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
     near = deep if on_way else min(deep, SHALLOW * geoms.unit[0])  # boxes may be flat
     if on_way:
         put_way(work)
-    count, top = 0, 2
+    count, top, room = 0, 2, work.field.points.shape[0]
+    full = room // 2
     stack[0], stack[1] = mesh.first_node[x], mesh.first_node[y]
     work.mesh.pairs[0] = 0
     while top > 0:
@@ -110,9 +111,10 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
                     ty = mesh.order[-1 - mesh.child[b, 0] + j]
                     if not are_apart(geoms, x, y, facet, ty, far, within):
                         count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, within, work, count)
-            if 2 * count > work.field.points.shape[0]:
+            if count > full:
                 count = choose_direction(work, geoms.unit[0], count)
                 count = reduce_mesh_points(work, count, far)
+                full = max(room // 2, (count + room) // 2)
         elif leaf_b or (not leaf_a and _is_larger(geoms, a, b)):
             stack[top], stack[top + 1] = mesh.child[a, 0], b
             stack[top + 2], stack[top + 3] = mesh.child[a, 1], b
