@@ -21,8 +21,10 @@ def refused_scene(context):
         return "no derivative of friction in polygons; set friction_model: coulomb_cone"
     if c.friction.model[0] == COULOMB_VISCOUS:
         return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
-    if c.parts:
-        return "no derivative of embedded loops; set loops: multipliers and integrator: semi_implicit_euler"
+    if c.parts and scene.integrator != "semi_implicit_euler":
+        return "no derivative of embedded loops under flows; set integrator: semi_implicit_euler"
+    if c.parts and scene.motions:
+        return "no derivative of embedded loops in a scene with motions; set loops: multipliers"
     if c.drift[PROJECTION] and c.couplings.rows:
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (

@@ -33,6 +33,7 @@ from mb_contact.core.gradients.workspace import (
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
+from mb_contact.gradients.embedded import EmbeddedStep
 from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.impacts import HANDED_ON, Chain
 from mb_contact.gradients.kinks import kinks_of
@@ -125,9 +126,11 @@ class Differentiator:
     Parameters
     ----------
     context : StepContext
+    twin : callable
+        Takes the last step with loops as rows; returns its Simulator.
     """
 
-    def __init__(self, context):
+    def __init__(self, context, twin):
         self.context, tree = context, context.tree
         self._derivatives = make_derivative_arrays(tree)
         self._d = make_derivative_handle(self._derivatives)
@@ -141,6 +144,7 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
+        self._embedded = EmbeddedStep(context, twin) if context.parts and self._never is None else None
         self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
@@ -197,6 +201,11 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         plan, self._more = self.plan(tuple(names)), ()
+        if self._embedded is not None:
+            matrix, impulses, unique = self._embedded.solve(names, near)
+            other = self._embedded.twin.differentiator()
+            self._found, self._more = other._found, other._more
+            return matrix, impulses, plan.columns, unique
         if self._flows:
             step = FlowStep(self, plan.columns, plan.width, near)
             matrix, impulses, unique = step.run()
@@ -296,7 +305,7 @@ class Differentiator:
         c, last = self.context, self.context.last
         refuse_step(c, self._never)
         plan = self._recorded = self.plan(tuple(names))
-        if self._flows or has_impacts(c):
+        if self._flows or self._embedded is not None or has_impacts(c):
             matrix = self.solve(names)[0]
             header = WHOLE, 0.0, len(self._found) + len(self._more), last.dt
             return np.concatenate((header, matrix.ravel())), plan.columns

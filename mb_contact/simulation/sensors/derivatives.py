@@ -89,6 +89,9 @@ def _refuse(context, sensor):
     if context.scene.integrator != "semi_implicit_euler":
         raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders and lidars alone "
                          "are known; set integrator: semi_implicit_euler")  # fmt: skip
+    if context.parts:
+        raise InputError(f"{begin} with embedded loops: those of encoders and lidars alone are known; set loops: "
+                         "multipliers")  # fmt: skip
     if has_impacts(context):
         raise InputError(f"{begin} in a step with impacts: those of encoders and lidars alone are known; leave it out")
 
