@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
@@ -36,7 +37,7 @@ from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.embedded import EmbeddedStep
 from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.impacts import HANDED_ON, Chain
-from mb_contact.gradients.kinks import kinks_of
+from mb_contact.gradients.kinks import Kink, kinks_of
 from mb_contact.gradients.motion import cross
 from mb_contact.gradients.refusals import has_impacts, refuse_step, refused_scene
 
@@ -63,6 +64,13 @@ class StepDerivatives:
     one a degree of freedom.  Changes of q and q+ are those along the velocity coordinates: for joints with quaternions
     turns about world or parent axes.
 
+    Parameters
+    ----------
+    solved : tuple
+        As ``Differentiator.solve`` returns it.
+    kinks : tuple
+        Those that kernels have found (k, 4), names of pairs, and other Kinks.
+
     Attributes
     ----------
     q : dict of str to ndarray (N, columns)
@@ -87,24 +95,25 @@ class StepDerivatives:
     (True, (6, 0))
     """
 
-    def __init__(self, solved, kinks):
+    def __init__(self, solved: tuple[Any, ...], kinks: tuple[Any, ...]) -> None:
         self._matrix, self._impulses, self._columns, self.unique = solved
-        self._kinks, self.readings = kinks, {}
+        self._kinks = kinks
+        self.readings: dict[str, dict[str, Floats]] = {}
 
     @cached_property
-    def q(self):
+    def q(self) -> dict[str, Floats]:
         return self._named(self._matrix[0])
 
     @cached_property
-    def v(self):
+    def v(self) -> dict[str, Floats]:
         return self._named(self._matrix[1])
 
     @cached_property
-    def impulses(self):
+    def impulses(self) -> dict[str, Floats]:
         return self._named(self._impulses)
 
     @cached_property
-    def kinks(self):
+    def kinks(self) -> tuple[Kink, ...]:
         found, links, more = self._kinks
         return kinks_of(found, links) + more
 
@@ -140,7 +149,7 @@ class Differentiator:
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N, pairs), strict=True))
         self.phase = None  #: Phase of an impact that the loaded rows are those of, None for those of a step
-        self._found, self._more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
+        self.found, self.more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
@@ -181,7 +190,7 @@ class Differentiator:
     def derivatives(self, names, near=NEAR):
         """StepDerivatives of the step that was taken last, by some of NAMES."""
         solved = self.solve(names, near)
-        return StepDerivatives(solved, (self._found, self.context.pair_links, self._more))
+        return StepDerivatives(solved, (self.found, self.context.pair_links, self.more))
 
     def knows(self, names):
         """Whether a step was differentiated by these names before."""
@@ -200,11 +209,11 @@ class Differentiator:
         """
         c = self.context
         refuse_step(c, self._never)
-        plan, self._more = self.plan(tuple(names)), ()
+        plan, self.more = self.plan(tuple(names)), ()
         if self._embedded is not None:
             matrix, impulses, unique = self._embedded.solve(names, near)
             other = self._embedded.twin.differentiator()
-            self._found, self._more = other._found, other._more
+            self.found, self.more = other.found, other.more
             return matrix, impulses, plan.columns, unique
         if self._flows:
             step = FlowStep(self, plan.columns, plan.width, near)
@@ -214,13 +223,13 @@ class Differentiator:
                 self.arrays.count[KINKS] = 0
                 step_kinks(self.handle, c.handle)
             found = self.arrays.kink[: self.arrays.count[KINKS]]
-            self._found = found[(found[:, 0] != GAINED) | step.gained]
-            self._more = tuple(step.kinks.values())
+            self.found = found[(found[:, 0] != GAINED) | step.gained]
+            self.more = tuple(step.kinks.values())
             return matrix, impulses, plan.columns, unique
         if has_impacts(c):
             chain = Chain(self, plan.columns, near)
             matrix, impulses, unique = chain.run()
-            self._found, self._more = self._found[:0], chain.kinks
+            self.found, self.more = self.found[:0], chain.kinks
             return matrix, impulses, plan.columns, unique
         matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
         if plan.width > matrix.shape[2]:  # nothing has bounced
@@ -238,12 +247,12 @@ class Differentiator:
                                                        matrix, impulses, self._T)  # fmt: skip
         if status != FINE:
             raise self.refused(status, contact)
-        self._found = self.arrays.kink[:kinks].copy()
+        self.found = self.arrays.kink[:kinks].copy()
         return matrix, impulses, columns, bool(unique)
 
     def kinks(self):
         """Kinks of the stage that was solved last."""
-        return kinks_of(self._found, self.context.pair_links)
+        return kinks_of(self.found, self.context.pair_links)
 
     def rows(self, v, moving, gravity):
         """(J, derivative by q of J times the context's velocities), (rows, N), of the rows that the context holds."""
@@ -307,7 +316,7 @@ class Differentiator:
         plan = self._recorded = self.plan(tuple(names))
         if self._flows or self._embedded is not None or has_impacts(c):
             matrix = self.solve(names)[0]
-            header = WHOLE, 0.0, len(self._found) + len(self._more), last.dt
+            header = WHOLE, 0.0, len(self.found) + len(self.more), last.dt
             return np.concatenate((header, matrix.ravel())), plan.columns
         width, rows = self._begin(names).width, self.count_rows()
         if self._Z.shape[1] != width:

@@ -21,6 +21,7 @@ class Differentiable:
     context: Any
     _differentiator: Differentiator | None = None
     _twin: Any = None
+    _state: Any = None
 
     def step_derivatives(
         self, with_respect_to: Sequence[str] = ("q", "v", "effort"), near: float = NEAR, readings: Sequence[str] = ()
