@@ -65,12 +65,8 @@ def refuse_step(context, never):
     if c.wrenches.act and c.wrenches.depend_on_poses():
         raise InputError("no derivative of a step with external wrenches in the axes of links or beside the origins of "
                          "their bodies; let them act at origins in world axes")
-    if c.motions is not None:
-        if len(c.motions.led()) < len(c.scene.motions):
-            raise InputError("no derivative of a step in which a driven joint is off its path, or has none; give its "
-                             "motion times and positions, and no targets")  # fmt: skip
-        if has_impacts(c):
-            raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
+    if c.motions is not None and has_impacts(c):
+        raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
     if c.scene.integrator != "semi_implicit_euler":
         refuse_flow(c)
     if c.work.record.item(PIECES) > 1.0 or c.work.record.item(BY_EULER):
@@ -84,7 +80,6 @@ def refuse_flow(context):
     for has, what in (
         (c.impacts is not None and c.impacts.happened, "with impacts"),
         (c.flow_arrays.count[0] > 1, "in several pieces"),
-        (c.scene.motions, "with driven joints"),
         (c.contacts.count[0] and c.friction.model[MODEL] != COULOMB, "with contacts whose friction is not Coulomb's"),
         (late, "that reaches a limit by its contacts"),
     ):

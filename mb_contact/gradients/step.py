@@ -180,7 +180,7 @@ class Differentiator:
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
             K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
-            cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
+            gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
             chain=np.concatenate(([0], np.cumsum(depth))),
             alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
             joint_v=np.asarray(c.world.joint_v, np.int64),
@@ -370,6 +370,8 @@ class Differentiator:
         elif g.smooth.item(0) == 0.0:
             g.smooth[0], g.apart[:], g.least[:], g.given[:] = 1.0, 0, 0.0, 0.0
         g.first[:] = plan.first
+        if self.context.motions is not None:
+            g.drive[:] = self.context.motions.ways(self.context.last.q, self.context.last.dt)
         if self._T.shape[0] <= rows or self._T.shape[1] <= rows + plan.width:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + plan.width))
         return plan

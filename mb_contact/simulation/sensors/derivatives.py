@@ -32,6 +32,7 @@ from mb_contact.core.gradients.readings import (
     subtree_wrench,
 )
 from mb_contact.core.gradients.step import mass_wrench
+from mb_contact.core.gradients.workspace import LED
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.errors import InputError
 from mb_contact.gradients.motion import cross
@@ -128,8 +129,10 @@ class _Step:
     def _followed(self, x):
         """x (..., columns) with joints that follow others by gears put where these have them."""
         gears, start = self._c.couplings.gears, self._c.tree.v_start
-        for a, b, ratio in zip(start[gears.body_a], start[gears.body_b], gears.ratio, strict=True):
-            for own in (self._columns[name] for name in ("q", "v") if name in self._columns):
+        joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self._g.arrays.drive, strict=True)
+        for a, b, ratio, drive in joints:
+            names = ("q", "v") if drive == LED else ("v",)
+            for own in (self._columns[name] for name in names if name in self._columns):
                 x[..., own.start + b] += ratio * x[..., own.start + a]
                 x[..., own.start + a] = 0.0
         return x
