@@ -4,7 +4,6 @@
 """Scenes and steps that have no derivative, each with a sentence."""
 
 from mb_contact.core.handle import PROJECTION
-from mb_contact.core.solve.friction import COULOMB, COULOMB_VISCOUS, MODEL
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.dynamics.arguments import refuse_own_gravity
@@ -17,10 +16,8 @@ def refused_scene(context):
     if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
-    if scene.friction_model == "coulomb_polyhedral":
-        return "no derivative of friction in polygons; set friction_model: coulomb_cone"
-    if c.friction.model[0] == COULOMB_VISCOUS:
-        return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
+    if scene.friction_model in ("coulomb_polyhedral", "coulomb_viscous"):
+        return f"no derivative of friction in polygons, as of {scene.friction_model}; use coulomb_cone or viscous"
     if c.parts and scene.integrator != "semi_implicit_euler":
         return "no derivative of embedded loops under flows; set integrator: semi_implicit_euler"
     if c.parts and scene.motions:
@@ -80,7 +77,6 @@ def refuse_flow(context):
     for has, what in (
         (c.impacts is not None and c.impacts.happened, "with impacts"),
         (c.flow_arrays.count[0] > 1, "in several pieces"),
-        (c.contacts.count[0] and c.friction.model[MODEL] != COULOMB, "with contacts whose friction is not Coulomb's"),
         (late, "that reaches a limit by its contacts"),
     ):
         if has:

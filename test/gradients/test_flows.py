@@ -109,6 +109,36 @@ def test_pairs(a, b, seed, slip, integrator):
     assert agrees(both(a, b, seed, integrator, slip))
 
 
+@pytest.mark.parametrize("integrator", FLOWS)
+@pytest.mark.parametrize("model", ["viscous", "no_slip"])
+@pytest.mark.parametrize(("shape", "seed"), [("sphere", 0), ("cylinder", 1), ("box", 1)])
+def test_viscous_friction_and_none_of_slip(shape, seed, model, integrator):
+    """A slip that both ends of the step have, and one that its start stops."""
+    start = rolling(shape, seed, integrator, 0.5, friction_model=model)
+    sim = mb.Simulator(replace(start.sim.scene, materials={"body": M.Material(viscous=20.0)}))
+    push_out_fully(sim)
+    differences = Differences(sim, start.q, start.v)
+    assert agrees(differences) and sim.context.end.solved[0] > 1
+    assert np.abs(sim.context.solution.r[1:3]).max() > 1e-3
+
+
+def test_four_points_of_a_face_with_viscous_friction_and_without_slip():
+    """Without slip their tangents would contradict each other where the step ends."""
+    scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    materials = {name: replace(material, viscous=5.0) for name, material in scene.materials.items()}
+    for model in ("viscous", "no_slip"):
+        sim = mb.Simulator(replace(scene, integrator="midpoint", friction_model=model, materials=materials))
+        push_out_fully(sim)
+        sim.reset()
+        differences = Differences(sim, sim.q - 1e-5 * np.eye(7)[2], np.array([0.0, 0.0, 0.4, 0.3, -0.2, 0.0]))
+        if model == "viscous":
+            assert max(differences.worst((name,), 1e-7) for name in ("q", "v")) < 1e-5
+            continue
+        differences.step()
+        with pytest.raises(InputError, match="points that contradict each other"):
+            sim.step_derivatives()
+
+
 def on_table(integrator, shift, v):
     """Differences of the box on its table, a little turned, moved by (x, z)."""
     scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
@@ -213,7 +243,7 @@ def test_what_is_refused():
     ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.0999)), "free", 1.0)
     for v, more, why in (
         ((0, 0, 0, 0, 0, -1.0), {}, "with impacts"),
-        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "no_slip"}, "friction is not Coulomb's"),
+        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "coulomb_viscous"}, "friction in polygons"),
     ):
         sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=M.Ground(), integrator="midpoint", **more))
         sim.set_state(sim.q, np.array(v, float))
