@@ -62,6 +62,7 @@ class FlowStep(FlowRows):
     def __init__(self, differentiator, columns, width, near):
         self.columns, self.near = columns, near
         self.gained = False  #: whether more has been removed than what contacts have added
+        self.wrenches = np.zeros((0, 6, width))  #: derivatives of those of contacts on A, about the world's origin
         self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
         free = Flow(differentiator, columns, width, None)
         super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
@@ -123,7 +124,9 @@ class FlowStep(FlowRows):
             v, matrix[1] = slowed(c, self.d.start, self.columns.get("mass"), self._bodies(c.q, flow.v_end), flow.v_end,
                                   *matrix, gain)  # fmt: skip
             self.gained = np.abs(v - c.v).max() > SAME * np.abs(v).max()
-        return matrix, self._impulses(start, r, dr), self.unique
+        impulses = self._impulses(start, r, dr)
+        self.wrenches = self._contact_wrenches(start, r, dr, impulses)
+        return matrix, impulses, self.unique
 
     # --- problems ---------------------------------------------------------------------------
 
@@ -265,6 +268,17 @@ class FlowStep(FlowRows):
         """Derivatives (k, 3, columns) of impulses on A."""
         r, dr = (x[: 3 * self.count].reshape(self.count, 3, *x.shape[1:]) for x in (r, dr))
         return np.einsum("kac,kaj->kjc", dr, start.axes) + np.einsum("ka,kajc->kjc", r, start.by_axes)
+
+    def _contact_wrenches(self, start, r, dr, impulses):
+        """Derivatives (k, 6, columns) of wrenches of contacts on A about the world's origin, moment first."""
+        c, out = self.c, np.empty((self.count, 6, self.width))
+        out[:, 3:] = impulses
+        p = np.einsum("ka,kaj->kj", r[: 3 * self.count].reshape(-1, 3), start.axes)
+        out[:, :3] = skew(c.contacts.point[: self.count]) @ impulses - skew(p) @ self.by_point
+        for row, i, a, is_force in self._axes():
+            if not is_force:
+                out[i, :3] += np.outer(start.axes[i, a], dr[row]) + r[row] * start.by_axes[i, a]
+        return out
 
 
 def mean_direction(x, y, little):

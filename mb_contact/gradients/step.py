@@ -150,6 +150,7 @@ class Differentiator:
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N, pairs), strict=True))
         self.phase = None  #: Phase of an impact that the loaded rows are those of, None for those of a step
         self.found, self.more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
+        self.wrenches = None  #: of contacts in the last step, a flow's, as of ``row_impulses``
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
@@ -224,7 +225,7 @@ class Differentiator:
                 step_kinks(self.handle, c.handle)
             found = self.arrays.kink[: self.arrays.count[KINKS]]
             self.found = found[(found[:, 0] != GAINED) | step.gained]
-            self.more = tuple(step.kinks.values())
+            self.more, self.wrenches = tuple(step.kinks.values()), step.wrenches
             return matrix, impulses, plan.columns, unique
         if has_impacts(c):
             chain = Chain(self, plan.columns, near)

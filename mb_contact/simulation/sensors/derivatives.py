@@ -87,9 +87,9 @@ def _refuse(context, sensor):
         raise InputError(f"{begin}: depths and colours of pixels jump at outlines; take a lidar, or leave it out")
     if sensor.kind in ("encoder", "lidar"):
         return
-    if context.scene.integrator != "semi_implicit_euler":
-        raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders and lidars alone "
-                         "are known; set integrator: semi_implicit_euler")  # fmt: skip
+    if context.scene.integrator != "semi_implicit_euler" and sensor.kind not in ("contact", "tactile"):
+        raise InputError(f"{begin} under integrator: {context.scene.integrator}: an IMU's and wrenches of "
+                         "joints are not known; set integrator: semi_implicit_euler")  # fmt: skip
     if context.parts:
         raise InputError(f"{begin} with embedded loops: those of encoders and lidars alone are known; set loops: "
                          "multipliers")  # fmt: skip
@@ -109,7 +109,10 @@ class _Step:
 
     @cached_property
     def _start(self):
-        """(derivative arrays, their handle, dq, dv) where the step began."""
+        """(derivative arrays, their handle, dq, dv) where the step began; under flows at its pose alone."""
+        if self._g.wrenches is not None:
+            q, v, gravity, _ = self._c.last
+            evaluate_inverse_derivatives(self._g.start[1], q, v, np.zeros(self._c.N), gravity)
         return *self._g.start, self._unit("q"), self._unit("v")
 
     @cached_property
@@ -162,7 +165,12 @@ class _Step:
 
     @cached_property
     def _contacts(self):
-        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies."""
+        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies.
+
+        Under flows those of contacts alone.
+        """
+        if self._g.wrenches is not None:
+            return None, self._g.wrenches
         return tuple(self._followed(x) for x in self._g.row_impulses(self._width))
 
     def _sum(self, touch):
