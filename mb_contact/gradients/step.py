@@ -135,11 +135,11 @@ class Differentiator:
     Parameters
     ----------
     context : StepContext
-    twin : callable
-        Takes the last step with loops as rows; returns its Simulator.
+    twin : callable, optional
+        Takes the last step with embedded loops as rows; returns its Simulator.
     """
 
-    def __init__(self, context, twin):
+    def __init__(self, context, twin=None):
         self.context, tree = context, context.tree
         self._derivatives = make_derivative_arrays(tree)
         self._d = make_derivative_handle(self._derivatives)
