@@ -112,8 +112,9 @@ class FlowRows:
         self.by_gap = rates[:, 6] @ self.dq
         axes = np.stack((c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]), 1)
         turn = skew(axes[:, 0]) @ rates[:, :3] @ self.dq
-        return self._framed(self.bodies, axes, -skew(axes) @ turn[:, None], c.contacts.point[:count],
-                            rates[:, 3:6] @ self.dq, self.dq)  # fmt: skip
+        self.by_point = rates[:, 3:6] @ self.dq
+        return self._framed(self.bodies, axes, -skew(axes) @ turn[:, None], c.contacts.point[:count], self.by_point,
+                            self.dq)  # fmt: skip
 
     def _framed(self, bodies, axes, by_axes, point, by_point, to):
         """Frames at the bodies' poses, which move with ``to`` (N, columns)."""

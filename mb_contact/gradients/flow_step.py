@@ -14,6 +14,9 @@ and what sticks ask for u = J1 v, and tangents that slide for a slip as long, al
 
     u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
 
+Viscous friction opposes x + y, and without slip tangents are those of the start, for points of one face would
+contradict each other at the end.
+
 Rows of joints and closures are those of the start throughout.  In each problem what holds is solved as in
 ``core/gradients/solve.py``, with the impulses of its own solution.
 """
@@ -26,8 +29,10 @@ from mb_contact.core.gradients.step import follow
 from mb_contact.core.gradients.workspace import HELD
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
+from mb_contact.core.solve.friction import MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.core.workspace import BOX
+from mb_contact.errors import InputError
 from mb_contact.gradients.flow import Flow, Held
 from mb_contact.gradients.flow_rows import FlowRows, Rows
 from mb_contact.gradients.gains import Gain, push_out, slowed
@@ -57,6 +62,7 @@ class FlowStep(FlowRows):
     def __init__(self, differentiator, columns, width, near):
         self.columns, self.near = columns, near
         self.gained = False  #: whether more has been removed than what contacts have added
+        self.wrenches = np.zeros((0, 6, width))  #: derivatives of those of contacts on A, about the world's origin
         self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
         free = Flow(differentiator, columns, width, None)
         super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
@@ -101,8 +107,13 @@ class FlowStep(FlowRows):
                     by_asked += self._matrix(there, self._bodies(q, v)) @ by
                     by_bias = self._asked(slip, by_slip, asked, by_asked) - self._linear(mean, J_mean, v, by)
                     by_bias[self.own] = 0.0
+                    if c.friction.model[MODEL] == NO_SLIP:  # tangents hold at the start
+                        by_bias[[row for row, _, a, is_force in self._axes() if a and is_force]] = 0.0
         finally:
             solution.r[: self.rows], solution.u[: self.rows] = kept
+        if c.friction.model[MODEL] == NO_SLIP and not self.unique:
+            raise InputError(f"no derivative of a step of {c.scene.integrator} without slip at points that contradict "
+                             "each other, as those of a face do; set integrator: semi_implicit_euler")  # fmt: skip
         flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
         matrix = flow.solve()
         self.d.arrays.first[:] = self.d.plan(tuple(self.columns)).first
@@ -113,16 +124,21 @@ class FlowStep(FlowRows):
             v, matrix[1] = slowed(c, self.d.start, self.columns.get("mass"), self._bodies(c.q, flow.v_end), flow.v_end,
                                   *matrix, gain)  # fmt: skip
             self.gained = np.abs(v - c.v).max() > SAME * np.abs(v).max()
-        return matrix, self._impulses(start, r, dr), self.unique
+        impulses = self._impulses(start, r, dr)
+        self.wrenches = self._contact_wrenches(start, r, dr, impulses)
+        return matrix, impulses, self.unique
 
     # --- problems ---------------------------------------------------------------------------
 
     def _asked(self, slip, by_slip, asked, by_asked):
         """Derivative (R, columns) of what laws of contacts look at where the step ends."""
         by, little, compliance = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED], self.d.arrays.compliance
-        for row, i, a, _ in self._axes():
+        for row, i, a, is_force in self._axes():
             if a == 1:
                 own = slice(row, row + 2)
+                if is_force and self.c.friction.model[MODEL] == VISCOUS:
+                    by[own] += by_slip[own]
+                    continue
                 by_x, by_y = mean_direction(slip[own], asked[own], little)
                 part = np.linalg.norm(slip[own]) / np.sqrt(max(compliance[row], 1e-300))
                 if part < self.near and np.linalg.norm(asked[own]) >= little:
@@ -252,6 +268,17 @@ class FlowStep(FlowRows):
         """Derivatives (k, 3, columns) of impulses on A."""
         r, dr = (x[: 3 * self.count].reshape(self.count, 3, *x.shape[1:]) for x in (r, dr))
         return np.einsum("kac,kaj->kjc", dr, start.axes) + np.einsum("ka,kajc->kjc", r, start.by_axes)
+
+    def _contact_wrenches(self, start, r, dr, impulses):
+        """Derivatives (k, 6, columns) of wrenches of contacts on A about the world's origin, moment first."""
+        c, out = self.c, np.empty((self.count, 6, self.width))
+        out[:, 3:] = impulses
+        p = np.einsum("ka,kaj->kj", r[: 3 * self.count].reshape(-1, 3), start.axes)
+        out[:, :3] = skew(c.contacts.point[: self.count]) @ impulses - skew(p) @ self.by_point
+        for row, i, a, is_force in self._axes():
+            if not is_force:
+                out[i, :3] += np.outer(start.axes[i, a], dr[row]) + r[row] * start.by_axes[i, a]
+        return out
 
 
 def mean_direction(x, y, little):

@@ -4,7 +4,6 @@
 """Scenes and steps that have no derivative, each with a sentence."""
 
 from mb_contact.core.handle import PROJECTION
-from mb_contact.core.solve.friction import COULOMB, COULOMB_VISCOUS, MODEL
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.workspace import BY_EULER, PIECES
 from mb_contact.dynamics.arguments import refuse_own_gravity
@@ -17,12 +16,12 @@ def refused_scene(context):
     if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
-    if scene.friction_model == "coulomb_polyhedral":
-        return "no derivative of friction in polygons; set friction_model: coulomb_cone"
-    if c.friction.model[0] == COULOMB_VISCOUS:
-        return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
-    if c.parts:
-        return "no derivative of embedded loops; set loops: multipliers and integrator: semi_implicit_euler"
+    if scene.friction_model in ("coulomb_polyhedral", "coulomb_viscous"):
+        return f"no derivative of friction in polygons, as of {scene.friction_model}; use coulomb_cone or viscous"
+    if c.parts and scene.integrator != "semi_implicit_euler":
+        return "no derivative of embedded loops under flows; set integrator: semi_implicit_euler"
+    if c.parts and scene.motions:
+        return "no derivative of embedded loops in a scene with motions; set loops: multipliers"
     if c.drift[PROJECTION] and c.couplings.rows:
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
@@ -63,12 +62,8 @@ def refuse_step(context, never):
     if c.wrenches.act and c.wrenches.depend_on_poses():
         raise InputError("no derivative of a step with external wrenches in the axes of links or beside the origins of "
                          "their bodies; let them act at origins in world axes")
-    if c.motions is not None:
-        if len(c.motions.led()) < len(c.scene.motions):
-            raise InputError("no derivative of a step in which a driven joint is off its path, or has none; give its "
-                             "motion times and positions, and no targets")  # fmt: skip
-        if has_impacts(c):
-            raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
+    if c.motions is not None and has_impacts(c):
+        raise InputError("no derivative of a step with impacts in a scene with motions; leave either out")
     if c.scene.integrator != "semi_implicit_euler":
         refuse_flow(c)
     if c.work.record.item(PIECES) > 1.0 or c.work.record.item(BY_EULER):
@@ -82,8 +77,6 @@ def refuse_flow(context):
     for has, what in (
         (c.impacts is not None and c.impacts.happened, "with impacts"),
         (c.flow_arrays.count[0] > 1, "in several pieces"),
-        (c.scene.motions, "with driven joints"),
-        (c.contacts.count[0] and c.friction.model[MODEL] != COULOMB, "with contacts whose friction is not Coulomb's"),
         (late, "that reaches a limit by its contacts"),
     ):
         if has:

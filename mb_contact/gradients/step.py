@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
@@ -33,9 +34,10 @@ from mb_contact.core.gradients.workspace import (
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
+from mb_contact.gradients.embedded import EmbeddedStep
 from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.impacts import HANDED_ON, Chain
-from mb_contact.gradients.kinks import kinks_of
+from mb_contact.gradients.kinks import Kink, kinks_of
 from mb_contact.gradients.motion import cross
 from mb_contact.gradients.refusals import has_impacts, refuse_step, refused_scene
 
@@ -62,6 +64,13 @@ class StepDerivatives:
     one a degree of freedom.  Changes of q and q+ are those along the velocity coordinates: for joints with quaternions
     turns about world or parent axes.
 
+    Parameters
+    ----------
+    solved : tuple
+        As ``Differentiator.solve`` returns it.
+    kinks : tuple
+        Those that kernels have found (k, 4), names of pairs, and other Kinks.
+
     Attributes
     ----------
     q : dict of str to ndarray (N, columns)
@@ -86,24 +95,25 @@ class StepDerivatives:
     (True, (6, 0))
     """
 
-    def __init__(self, solved, kinks):
+    def __init__(self, solved: tuple[Any, ...], kinks: tuple[Any, ...]) -> None:
         self._matrix, self._impulses, self._columns, self.unique = solved
-        self._kinks, self.readings = kinks, {}
+        self._kinks = kinks
+        self.readings: dict[str, dict[str, Floats]] = {}
 
     @cached_property
-    def q(self):
+    def q(self) -> dict[str, Floats]:
         return self._named(self._matrix[0])
 
     @cached_property
-    def v(self):
+    def v(self) -> dict[str, Floats]:
         return self._named(self._matrix[1])
 
     @cached_property
-    def impulses(self):
+    def impulses(self) -> dict[str, Floats]:
         return self._named(self._impulses)
 
     @cached_property
-    def kinks(self):
+    def kinks(self) -> tuple[Kink, ...]:
         found, links, more = self._kinks
         return kinks_of(found, links) + more
 
@@ -125,9 +135,11 @@ class Differentiator:
     Parameters
     ----------
     context : StepContext
+    twin : callable, optional
+        Takes the last step with embedded loops as rows; returns its Simulator.
     """
 
-    def __init__(self, context):
+    def __init__(self, context, twin=None):
         self.context, tree = context, context.tree
         self._derivatives = make_derivative_arrays(tree)
         self._d = make_derivative_handle(self._derivatives)
@@ -137,10 +149,12 @@ class Differentiator:
         joints, pairs = len(context.world.joint_names), len(context.world.geoms.pairs)
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N, pairs), strict=True))
         self.phase = None  #: Phase of an impact that the loaded rows are those of, None for those of a step
-        self._found, self._more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
+        self.found, self.more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
+        self.wrenches = None  #: of contacts in the last step, a flow's, as of ``row_impulses``
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
+        self._embedded = EmbeddedStep(context, twin) if context.parts and self._never is None else None
         self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
@@ -167,7 +181,7 @@ class Differentiator:
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
             K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
-            cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
+            gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
             chain=np.concatenate(([0], np.cumsum(depth))),
             alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
             joint_v=np.asarray(c.world.joint_v, np.int64),
@@ -177,7 +191,7 @@ class Differentiator:
     def derivatives(self, names, near=NEAR):
         """StepDerivatives of the step that was taken last, by some of NAMES."""
         solved = self.solve(names, near)
-        return StepDerivatives(solved, (self._found, self.context.pair_links, self._more))
+        return StepDerivatives(solved, (self.found, self.context.pair_links, self.more))
 
     def knows(self, names):
         """Whether a step was differentiated by these names before."""
@@ -196,7 +210,12 @@ class Differentiator:
         """
         c = self.context
         refuse_step(c, self._never)
-        plan, self._more = self.plan(tuple(names)), ()
+        plan, self.more = self.plan(tuple(names)), ()
+        if self._embedded is not None:
+            matrix, impulses, unique = self._embedded.solve(names, near)
+            other = self._embedded.twin.differentiator()
+            self.found, self.more = other.found, other.more
+            return matrix, impulses, plan.columns, unique
         if self._flows:
             step = FlowStep(self, plan.columns, plan.width, near)
             matrix, impulses, unique = step.run()
@@ -205,13 +224,13 @@ class Differentiator:
                 self.arrays.count[KINKS] = 0
                 step_kinks(self.handle, c.handle)
             found = self.arrays.kink[: self.arrays.count[KINKS]]
-            self._found = found[(found[:, 0] != GAINED) | step.gained]
-            self._more = tuple(step.kinks.values())
+            self.found = found[(found[:, 0] != GAINED) | step.gained]
+            self.more, self.wrenches = tuple(step.kinks.values()), step.wrenches
             return matrix, impulses, plan.columns, unique
         if has_impacts(c):
             chain = Chain(self, plan.columns, near)
             matrix, impulses, unique = chain.run()
-            self._found, self._more = self._found[:0], chain.kinks
+            self.found, self.more = self.found[:0], chain.kinks
             return matrix, impulses, plan.columns, unique
         matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
         if plan.width > matrix.shape[2]:  # nothing has bounced
@@ -229,12 +248,12 @@ class Differentiator:
                                                        matrix, impulses, self._T)  # fmt: skip
         if status != FINE:
             raise self.refused(status, contact)
-        self._found = self.arrays.kink[:kinks].copy()
+        self.found = self.arrays.kink[:kinks].copy()
         return matrix, impulses, columns, bool(unique)
 
     def kinks(self):
         """Kinks of the stage that was solved last."""
-        return kinks_of(self._found, self.context.pair_links)
+        return kinks_of(self.found, self.context.pair_links)
 
     def rows(self, v, moving, gravity):
         """(J, derivative by q of J times the context's velocities), (rows, N), of the rows that the context holds."""
@@ -296,9 +315,9 @@ class Differentiator:
         c, last = self.context, self.context.last
         refuse_step(c, self._never)
         plan = self._recorded = self.plan(tuple(names))
-        if self._flows or has_impacts(c):
+        if self._flows or self._embedded is not None or has_impacts(c):
             matrix = self.solve(names)[0]
-            header = WHOLE, 0.0, len(self._found) + len(self._more), last.dt
+            header = WHOLE, 0.0, len(self.found) + len(self.more), last.dt
             return np.concatenate((header, matrix.ravel())), plan.columns
         width, rows = self._begin(names).width, self.count_rows()
         if self._Z.shape[1] != width:
@@ -352,6 +371,8 @@ class Differentiator:
         elif g.smooth.item(0) == 0.0:
             g.smooth[0], g.apart[:], g.least[:], g.given[:] = 1.0, 0, 0.0, 0.0
         g.first[:] = plan.first
+        if self.context.motions is not None:
+            g.drive[:] = self.context.motions.ways(self.context.last.q, self.context.last.dt)
         if self._T.shape[0] <= rows or self._T.shape[1] <= rows + plan.width:
             self._T = np.zeros((rows + rows // 2 + 2, rows + rows // 2 + 2 + plan.width))
         return plan

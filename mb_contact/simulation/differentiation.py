@@ -4,12 +4,15 @@
 """The part of a Simulator that differentiates its steps (docs/gradients.md)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mb_contact.checks import as_choice, as_positive
 from mb_contact.errors import InputError
 from mb_contact.gradients.step import NAMES, NEAR, Differentiator, StepDerivatives
+from mb_contact.simulation.rebuild import carry_over
 from mb_contact.simulation.sensors.derivatives import reading_derivatives
+from mb_contact.simulation.values import set_again
 
 
 class Differentiable:
@@ -17,6 +20,8 @@ class Differentiable:
 
     context: Any
     _differentiator: Differentiator | None = None
+    _twin: Any = None
+    _state: Any = None
 
     def step_derivatives(
         self, with_respect_to: Sequence[str] = ("q", "v", "effort"), near: float = NEAR, readings: Sequence[str] = ()
@@ -95,5 +100,20 @@ class Differentiable:
         if self._differentiator is None or self._differentiator.context is not self.context:
             if type(self.context.contact_step).__name__ != "ContactStep":
                 raise InputError("derivatives know the usual steps; these are of another formulation or solver")
-            self._differentiator = Differentiator(self.context)
+            take = self._step_of_twin if self.context.parts else None
+            self._differentiator, self._twin = Differentiator(self.context, take), None
         return self._differentiator
+
+    def _step_of_twin(self):
+        """The Simulator whose embedded loops are rows, behind the step that was taken last."""
+        context = self.context
+        if self._twin is None:
+            self._twin = self.rebuilt(replace(self.scene, loops="multipliers"))
+            self._twin.differentiator()  # from here on impacts are kept
+        twin, last = self._twin, context.last
+        set_again(twin, context.changed)
+        carry_over(self._state, twin._state)
+        twin.set_state(last.q, last.v)
+        twin.context.gravity[:], twin.context.settings[:] = last.gravity, context.settings
+        twin.step(context.effort[self.world.joint_v], last.dt)
+        return twin

@@ -109,6 +109,78 @@ def test_pairs(a, b, seed, slip, integrator):
     assert agrees(both(a, b, seed, integrator, slip))
 
 
+@pytest.mark.parametrize("integrator", FLOWS)
+@pytest.mark.parametrize("model", ["viscous", "no_slip"])
+@pytest.mark.parametrize(("shape", "seed"), [("sphere", 0), ("cylinder", 1), ("box", 1)])
+def test_viscous_friction_and_none_of_slip(shape, seed, model, integrator):
+    """A slip that both ends of the step have, and one that its start stops."""
+    start = rolling(shape, seed, integrator, 0.5, friction_model=model)
+    sim = mb.Simulator(replace(start.sim.scene, materials={"body": M.Material(viscous=20.0)}))
+    push_out_fully(sim)
+    differences = Differences(sim, start.q, start.v)
+    assert agrees(differences) and sim.context.end.solved[0] > 1
+    assert np.abs(sim.context.solution.r[1:3]).max() > 1e-3
+
+
+@pytest.mark.parametrize("integrator", FLOWS)
+@pytest.mark.parametrize(
+    ("shape", "seed", "slip", "rolls"),
+    [("sphere", 2, 0.5, True), ("sphere", 3, 1e-3, False), ("cylinder", 1, 1e-3, False)],
+)
+def test_what_contacts_are_felt_as(shape, seed, slip, rolls, integrator):
+    """Wrenches about places on the body and on the ground, with moments of rolling and torsion."""
+    pose = M.Pose((0.03, 0.02, -0.03), (0.3, 0.2, 0.1))
+    sensors = tuple(M.Sensor(name, "contact", link="body", partner=partner, pose=pose)
+                    for name, partner in (("all", None), ("of ground", "ground")))  # fmt: skip
+    start = rolling(shape, seed, integrator, slip)
+    material = M.Material(friction=0.4, rolling=0.01 * rolls, torsional=0.02 * rolls)
+    sim = mb.Simulator(replace(start.sim.scene, materials={"body": material}, sensors=sensors))
+    push_out_fully(sim)
+    differences = Differences(sim, start.q, start.v)
+    for name in ("all", "of ground"):
+        assert differences.worst_reading(name, "q", size=1e-7) < 1e-8
+        assert differences.worst_reading(name, "v", size=1e-5) < 1e-8
+    differences.step()
+    moments = sim.context.memory.moment[0]
+    assert abs(moments).min() > 1e-9 if rolls else not moments.any()
+
+
+def test_what_a_pad_feels_of_a_box_that_slides():
+    """By its velocity, and by friction: -N for the whole face."""
+    scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    pad = M.Sensor("pad", "tactile", link="box", pad=M.scene.sensors.Pad("-z", cells=(1, 1)))
+    imu = M.Sensor("imu", "imu", link="box")
+    sim = mb.Simulator(replace(scene, integrator="midpoint", sensors=(pad, imu)))
+    push_out_fully(sim)
+    sim.reset()
+    differences = Differences(sim, sim.q - 1e-5 * np.eye(7)[2], np.array([0.0, 0.0, 0.0, 0.5, 0.2, 0.0]))
+    assert differences.worst_reading("pad", "v", size=1e-5) < 1e-6
+    differences.step()
+    read = sim.sensors.read("pad")
+    by = sim.step_derivatives(["friction"], readings=["pad"]).readings["pad"]["friction"][:, 0]
+    across = np.array([0.5, 0.2]) / np.hypot(0.5, 0.2) * abs(read.wrench[5])
+    np.testing.assert_allclose(np.abs(by[3:5]), across, rtol=1e-4)  # its frame looks down
+    with pytest.raises(InputError, match="an IMU's and wrenches of joints are not known"):
+        sim.step_derivatives(readings=["imu"])
+
+
+def test_four_points_of_a_face_with_viscous_friction_and_without_slip():
+    """Without slip their tangents would contradict each other where the step ends."""
+    scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    materials = {name: replace(material, viscous=5.0) for name, material in scene.materials.items()}
+    for model in ("viscous", "no_slip"):
+        sim = mb.Simulator(replace(scene, integrator="midpoint", friction_model=model, materials=materials))
+        push_out_fully(sim)
+        sim.reset()
+        differences = Differences(sim, sim.q - 1e-5 * np.eye(7)[2], np.array([0.0, 0.0, 0.4, 0.3, -0.2, 0.0]))
+        if model == "viscous":
+            assert max(differences.worst((name,), 1e-7) for name in ("q", "v")) < 1e-5
+            continue
+        differences.step()
+        with pytest.raises(InputError, match="points that contradict each other"):
+            sim.step_derivatives()
+
+
 def on_table(integrator, shift, v):
     """Differences of the box on its table, a little turned, moved by (x, z)."""
     scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
@@ -213,7 +285,7 @@ def test_what_is_refused():
     ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.0999)), "free", 1.0)
     for v, more, why in (
         ((0, 0, 0, 0, 0, -1.0), {}, "with impacts"),
-        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "no_slip"}, "friction is not Coulomb's"),
+        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "coulomb_viscous"}, "friction in polygons"),
     ):
         sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=M.Ground(), integrator="midpoint", **more))
         sim.set_state(sim.q, np.array(v, float))

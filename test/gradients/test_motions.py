@@ -13,7 +13,7 @@ from mb_contact.errors import InputError
 from oracles.step_differences import Differences, push_out_fully
 from scenes.gradient_scenes import SCENES
 
-M = mb.model
+M, DT = mb.model, 1e-3
 PADDLE = (
     '<robot name="p"><link name="foot"/><link name="paddle"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" '
     'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.6 0.6 0.02"/></geometry>'
@@ -102,15 +102,29 @@ def test_a_driven_crank():
     assert differences.worst() < 1e-7
 
 
-def test_what_is_not_known_of_motions_is_refused():
-    sim = chain()
-    sim.set_targets(["hinge_1"], [0.5])
-    sim.step()
-    with pytest.raises(InputError, match="a driven joint is off its path"):
-        sim.step_derivatives()
+@pytest.mark.parametrize("target, rate", [(0.5, 2.0), (0.2001, 4.0), (None, 0.0), (0.201, None)])
+def test_a_driven_joint_off_its_path(target, rate):
+    """On its way to a target, where it arrives within the step, and where it is held; at a velocity."""
     sim = chain(times=(), positions=())
-    with pytest.raises(InputError, match="a driven joint is off its path, or has none"):
-        sim.step_derivatives()
+    if target is not None or rate:
+        sim.set_targets(["hinge_1"], None if target is None else [target], None if rate is None else [rate])
+    sim.set_state([0.3, 0.2, 1.1], np.zeros(3))
+    differences = Differences(sim, np.array([0.3, 0.2, 1.1]), np.array([0.5, 0.0, -0.7]), np.array([1.0, -0.5, 0.3]))
+    assert differences.worst(size=1e-6) < 1e-6
+    by = sim.step_derivatives()
+    arrives = target == 0.2001 or rate is None
+    np.testing.assert_allclose(by.q["q"][1], [0.0, 0.0 if arrives else 1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(by.v["q"][1], [0.0, -1.0 / DT if arrives else 0.0, 0.0], atol=1e-9)
+    names, y = mb.gradients.step.NAMES, np.random.default_rng(2).normal(size=6)
+    expected = y @ sim.differentiator().solve(names)[0].reshape(6, -1)
+    record, _ = sim.differentiator().record(names, [])
+    np.testing.assert_allclose(sim.differentiator().pull(record, y), expected, atol=1e-11 * np.abs(expected).max())
+    for sensor in ("imu", "wrench", "joints"):
+        for name in ("q", "v", "effort"):
+            assert differences.worst_reading(sensor, name, size=1e-6) < 1e-6, (sensor, name)
+
+
+def test_what_is_not_known_of_motions_is_refused():
     differences = paddle(restitution=0.5)
     differences.step()
     with pytest.raises(InputError, match="impacts in a scene with motions"):

@@ -3,7 +3,8 @@
 
 """Derivatives of steps: beside central differences of the step itself, and closed forms.
 
-Covers core/gradients/*.py, gradients/cores.py, gradients/kinks.py, gradients/motion.py, simulation/differentiation.py.
+Covers core/gradients/*.py, gradients/cores.py, gradients/kinks.py, gradients/motion.py, gradients/refusals.py,
+simulation/differentiation.py.
 """
 
 import numpy as np

@@ -15,7 +15,18 @@ from mb_contact.core.gradients.motion import join_paths
 from mb_contact.core.gradients.rows import row_path
 from mb_contact.core.gradients.solve import entry, pose_matrix, solve_posed, touch_trees
 from mb_contact.core.gradients.step import linearise, pose_step
-from mb_contact.core.gradients.workspace import BY_EFFORT, BY_LEAST, BY_Q, BY_V, FINE, HELD, KINKS as FOUND, PATH, SOFT
+from mb_contact.core.gradients.workspace import (
+    BY_EFFORT,
+    BY_LEAST,
+    BY_Q,
+    BY_V,
+    FINE,
+    HELD,
+    KINKS as FOUND,
+    LED,
+    PATH,
+    SOFT,
+)
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import vector_dot, vector_product, vector_sum
@@ -210,6 +221,10 @@ def _follow_back(g, a, y, first, second):
     gears, tree = a.gears, g.d.tree
     for e in range(gears.ratio.shape[0] - 1, -1, -1):
         i, j = tree.v_start[gears.body_a[e]], tree.v_start[gears.body_b[e]]
+        if g.drive[e] != LED:
+            if second == 0 and first == g.first[BY_V]:
+                y[first + i] = 0.0
+            continue
         y[first + j] += gears.ratio[e] * y[first + i]
         y[first + i] = 0.0
         if second > 0:

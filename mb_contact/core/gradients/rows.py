@@ -24,7 +24,7 @@ from mb_contact.core.gradients.motion import (
     velocity_at,
 )
 from mb_contact.core.gradients.second_order import asked_slip, asked_slip_along, begin_bends, bends
-from mb_contact.core.gradients.workspace import FINE, LATER, LOOP, PATH, ROWS, UNEQUAL
+from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep, unlocked
 from mb_contact.core.tree.spatial import (
@@ -257,6 +257,8 @@ def _joint(g, a, row, dt):
         g.tip_b[row] = other
         slope = a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt if smooth else 0.0
         g.u_q[row, dof], g.u_q[row, other] = slope * g.J[row, dof], slope * g.J[row, other]
+        if g.drive[gear] != LED and smooth:  # v+ = (target - q) / dt, or what it is given
+            g.u_q[row, dof] = 1.0 / dt if g.drive[gear] == ARRIVES else 0.0
     return FINE
 
 

@@ -33,6 +33,7 @@ from mb_contact.core.gradients.workspace import (
     FINE,
     HELD,
     KINKS,
+    LED,
     ROWS,
     SOFT,
     UNIQUE,
@@ -285,10 +286,17 @@ def _turn(g, i, w, dq):
 
 @kernel
 def follow(g, a, X):
-    """Joints that follow others by gears are put where these have them, before a step and behind it."""
+    """Joints that follow others by gears are put where these have them, before a step and behind it.
+
+    Of driven joints that are off their paths the velocities at the start count for nothing.
+    """
     gears, tree = a.gears, g.d.tree
     for e in range(gears.ratio.shape[0]):
         i, j, ratio = tree.v_start[gears.body_a[e]], tree.v_start[gears.body_b[e]], gears.ratio[e]
+        if g.drive[e] != LED:
+            for k in range(X.shape[0] if g.first[BY_V + 1] > g.first[BY_V] else 0):
+                X[k, g.first[BY_V] + i] = 0.0
+            continue
         for name in (BY_Q, BY_V):
             if g.first[name + 1] > g.first[name]:
                 c = g.first[name]

@@ -18,6 +18,9 @@ from mb_contact.core.declare import Integers, Reals
 KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS, SPANS = range(9)
 #: kinds of kinks
 TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED = range(7)
+#: how a gear has its joint at the end of a step: where its other joint or its path has it; by a given way from where it
+#: was; at a target that it reaches within the step
+LED, MOVES, ARRIVES = range(3)
 #: what a kernel returns beside the contact where it ends
 FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(8)
 
@@ -64,6 +67,7 @@ class GradientArrays(NamedTuple):
     chain: Annotated[Integers, "N + 1"]  #: entries of L and D of the degrees of freedom before this one
     alone: Annotated[Integers, "N", 2]  #: first and behind last degree of freedom of its tree
     among: Annotated[Integers, "N", 2]  #: and of those by which its efforts change
+    drive: Annotated[Integers, "gears"]  #: LED ... ARRIVES
     joint_v: Annotated[Integers, "joints"]  #: degrees of freedom of joints with efforts
     first: Annotated[Integers, NAMES + 1]  #: column at which the derivatives by each name begin
     count: Annotated[Integers, 9]

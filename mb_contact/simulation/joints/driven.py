@@ -11,6 +11,7 @@ step ends on the path (``core/constraints/driven.py``).  A surface has the speed
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mb_contact.core.gradients.workspace import ARRIVES, MOVES
 from mb_contact.model.motions import Path
 from mb_contact.record import read_only
 
@@ -82,6 +83,17 @@ class DrivenMotions:
     def led(self):
         """Degrees of freedom that are on their paths."""
         return [d for _, d, _, path in self._joints if path is not None and np.isnan(self._context.joints.target[d])]
+
+    def ways(self, q, dt):
+        """How each gear moves its joint in a step of dt [s] from q, as ``core/gradients/workspace.py`` names it."""
+        joints, out = self._context.joints, np.zeros(len(self.gears.ratio), np.int64)
+        for g, d, i, path in self._joints:
+            if not np.isnan(joints.target[d]):
+                far = abs(joints.target_rate[d]) * dt
+                out[g] = ARRIVES if abs(joints.target[d] - q[i]) < far else MOVES
+            elif path is None:
+                out[g] = MOVES
+        return out
 
     def save(self):
         """Copies of what changes."""

@@ -32,6 +32,7 @@ from mb_contact.core.gradients.readings import (
     subtree_wrench,
 )
 from mb_contact.core.gradients.step import mass_wrench
+from mb_contact.core.gradients.workspace import LED
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.errors import InputError
 from mb_contact.gradients.motion import cross
@@ -86,9 +87,12 @@ def _refuse(context, sensor):
         raise InputError(f"{begin}: depths and colours of pixels jump at outlines; take a lidar, or leave it out")
     if sensor.kind in ("encoder", "lidar"):
         return
-    if context.scene.integrator != "semi_implicit_euler":
-        raise InputError(f"{begin} under integrator: {context.scene.integrator}: those of encoders and lidars alone "
-                         "are known; set integrator: semi_implicit_euler")  # fmt: skip
+    if context.scene.integrator != "semi_implicit_euler" and sensor.kind not in ("contact", "tactile"):
+        raise InputError(f"{begin} under integrator: {context.scene.integrator}: an IMU's and wrenches of "
+                         "joints are not known; set integrator: semi_implicit_euler")  # fmt: skip
+    if context.parts:
+        raise InputError(f"{begin} with embedded loops: those of encoders and lidars alone are known; set loops: "
+                         "multipliers")  # fmt: skip
     if has_impacts(context):
         raise InputError(f"{begin} in a step with impacts: those of encoders and lidars alone are known; leave it out")
 
@@ -105,7 +109,10 @@ class _Step:
 
     @cached_property
     def _start(self):
-        """(derivative arrays, their handle, dq, dv) where the step began."""
+        """(derivative arrays, their handle, dq, dv) where the step began; under flows at its pose alone."""
+        if self._g.wrenches is not None:
+            q, v, gravity, _ = self._c.last
+            evaluate_inverse_derivatives(self._g.start[1], q, v, np.zeros(self._c.N), gravity)
         return *self._g.start, self._unit("q"), self._unit("v")
 
     @cached_property
@@ -125,8 +132,10 @@ class _Step:
     def _followed(self, x):
         """x (..., columns) with joints that follow others by gears put where these have them."""
         gears, start = self._c.couplings.gears, self._c.tree.v_start
-        for a, b, ratio in zip(start[gears.body_a], start[gears.body_b], gears.ratio, strict=True):
-            for own in (self._columns[name] for name in ("q", "v") if name in self._columns):
+        joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self._g.arrays.drive, strict=True)
+        for a, b, ratio, drive in joints:
+            names = ("q", "v") if drive == LED else ("v",)
+            for own in (self._columns[name] for name in names if name in self._columns):
                 x[..., own.start + b] += ratio * x[..., own.start + a]
                 x[..., own.start + a] = 0.0
         return x
@@ -156,7 +165,12 @@ class _Step:
 
     @cached_property
     def _contacts(self):
-        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies."""
+        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies.
+
+        Under flows those of contacts alone.
+        """
+        if self._g.wrenches is not None:
+            return None, self._g.wrenches
         return tuple(self._followed(x) for x in self._g.row_impulses(self._width))
 
     def _sum(self, touch):
