@@ -3,7 +3,7 @@
 
 """A nut of M8 on its bolt, both as triangles: it runs down or holds by itself, here and in MuJoCo.
 
-    python benchmarks/nut.py [--seconds 0.4] [--sides 24] [--only ours]
+    python benchmarks/nut.py [--seconds 0.4] [--sides 48] [--only ours]
 
 The bolt is fixed and upright, the nut of 10 g hangs on its thread, with 0.1 mm of play.  On a smooth thread
 its weight turns it down below a friction of about the tangent of the lead angle, 0.055, and it holds above that.
@@ -35,7 +35,7 @@ from scenes.mesh_bodies import threaded  # noqa: E402
 PITCH, SETTLED = 0.00125, 0.15  #: [m], [s]
 BOLT = np.array([(0.05, 0.0033), (0.35, 0.004), (0.55, 0.004), (0.85, 0.0033)])  #: radius over parts of a pitch [m]
 NUT = np.array([(0.0, 0.0034), (0.3, 0.0041), (0.6, 0.0041), (0.9, 0.0034)])
-FRICTIONS = (0.0, 0.01, 0.2)
+FRICTIONS = (0.0, 0.03, 0.08)
 
 
 def meshes(sides):
@@ -120,7 +120,7 @@ def mujocos(files, bodies, kind, friction, folder, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.4, help="simulated time (default: 0.4)")
-    parser.add_argument("--sides", type=int, default=24, help="of a turn of the thread (default: 24)")
+    parser.add_argument("--sides", type=int, default=48, help="of a turn of the thread (default: 48)")
     parser.add_argument("--only", default="", help="ours or mujoco")
     options = options_of(parser, seconds=0.2, sides=12, only="ours")
     with tempfile.TemporaryDirectory() as folder:
