@@ -11,7 +11,7 @@ from mb_contact.core.declare import allocate
 
 
 def test_points_of_one_plane_are_found_wherever_their_normals_stand():
-    """60 planes with the corners of a heptagon each, shuffled; normals of one plane are on both sides of a cell's edge."""
+    """60 planes with the corners of a heptagon each, shuffled; their normals are on both sides of a cell's edge."""
     field, mesh = allocate(FieldWork, c=512, s=8), allocate(MeshWork, c=512, t=8)
     rng, work = np.random.default_rng(3), allocate(ManifoldWork, c=16, field=field, mesh=mesh)
     planes, each = 60, 7
