@@ -18,9 +18,10 @@ from mb_contact.core.collision.height_grid import (
     triangle_plane,
 )
 from mb_contact.core.collision.height_peaks import cell_peaks
-from mb_contact.core.collision.height_ridges import cell_edges, into_line
+from mb_contact.core.collision.height_ridges import cell_edges
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
+from mb_contact.core.collision.ridge_lines import into_line
 from mb_contact.core.collision.shapes import into_body, reach
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.spatial import ZERO, between, opposite, vector, vector_dot, vector_sum

@@ -13,6 +13,7 @@ from mb_contact.core.tree.spatial import between, opposite, put_vector, vector, 
 SAME = 1.0 - 1e-9  #: cosine of the angle between normals of points that may be one and the same
 OF_SHAPE = 1 << 30  #: identities of a shape's features are below this
 KINDS = 4  #: of features of the field
+OF_EDGE, OF_PEAK = 1, 2  #: two of them, in identities
 
 
 @kernel

@@ -9,8 +9,8 @@ chosen (``height_ridges.has_many``).
 
 import math
 
-from mb_contact.core.collision.height_grid import add_field_point, grid_point
-from mb_contact.core.collision.height_ridges import OF_PEAK, ROUND_SLACK, slack_of
+from mb_contact.core.collision.height_grid import OF_PEAK, add_field_point, grid_point
+from mb_contact.core.collision.height_ridges import ROUND_SLACK, slack_of
 from mb_contact.core.collision.point_distance import point_gap
 from mb_contact.core.collision.shapes import body_axis, reach
 from mb_contact.core.jit import kernel

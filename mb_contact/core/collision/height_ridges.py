@@ -10,11 +10,10 @@ points of the shape for two directions on either side of it span a line, whose n
 
 import math
 
-from mb_contact.core.collision.height_grid import add_field_point, grid_point
+from mb_contact.core.collision.height_grid import OF_EDGE, add_field_point, grid_point
 from mb_contact.core.collision.manifold_clip import clip_segment, out_of_frame, set_region, to_frame
-from mb_contact.core.collision.manifold_lines import IN_FACE, PARALLEL, SHORT, clamp
-from mb_contact.core.collision.mesh_tree import play_at
-from mb_contact.core.collision.point_distance import is_within
+from mb_contact.core.collision.manifold_lines import IN_FACE
+from mb_contact.core.collision.ridge_lines import crossing_points, level_side
 from mb_contact.core.collision.shapes import (
     NO_FLAT,
     body_axis,
@@ -24,7 +23,6 @@ from mb_contact.core.collision.shapes import (
     has_faces,
     place,
     reach,
-    support_line,
 )
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
@@ -40,16 +38,13 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 
-OF_EDGE, OF_PEAK = 1, 2  #: kinds of features of the field, in identities
 BORDER = -1
 SLACK = 0.02  #: angle by which a flat face may lean out of the normals of a ridge or peak and still rest on it [rad]
 ROUND_SLACK = 1e-9  #: of a round shape
 FLUSH = 0.999  #: cosine of the angle between a face and the normal from which on the face rests on the ridge
 CHORDS = 60  #: most chords
 CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
-ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
 MANY = 0.1  #: angle between normals along which a shape and a ridge touch alike, from which none is chosen [rad]
-INWARDS = 100.0  #: times the tolerance, from an end of a line along it to where it is over a plane or is not
 BEYOND = 4.0  #: times the tolerance, up to which it is looked beyond the end of a ridge whether the face goes on too
 ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
 
@@ -64,24 +59,6 @@ def slack_of(geoms, x):
 def gap_from(geoms, geom_R, geom_p, x, a, n):
     """Distance along n from a point a to the lowest point of X [m]."""
     return vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a)) - reach(geoms, geom_R, x, opposite(n))
-
-
-@kernel
-def into_line(geoms, geom_R, geom_p, x, n, p, tol):
-    """From point p of a plane with normal n a little way along the lowest line of X, if p is at an end of that.
-
-    A line that ends at the border of a plane and goes on over it rests on the plane.
-    """
-    _, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
-    length = length_of(half)
-    if length <= tol:
-        return ZERO
-    from_centre = vector_sum(p, -1.0, centre)
-    sign = 1.0 if vector_dot(from_centre, half) > 0.0 else -1.0
-    away = vector_sum(from_centre, -sign, half)
-    if length_of(vector_sum(away, -vector_dot(n, away), n)) > tol:
-        return ZERO
-    return vector_sum(ZERO, -sign * min(1.0, INWARDS * tol / length), half)
 
 
 # --- ridges -------------------------------------------------------------------------------------
@@ -175,6 +152,8 @@ def points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far,
     n, t, angle, low, high = sides
     found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, (angle, low, high), tol)
     if not found:
+        found, theta = level_side(geoms, geom_R, geom_p, x, edge, sides, tol)
+    if not found:
         return count
     leans = theta < 0.0 or theta > angle
     theta = min(angle, max(0.0, theta))
@@ -187,7 +166,7 @@ def points_of_ridge(geoms, geom_R, geom_p, x, edge, sides, open_ends, name, far,
         count, rests = flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count)
         if rests:
             return count
-    if leans:
+    if leans and not level_side(geoms, geom_R, geom_p, x, edge, sides, tol)[0]:
         return count
     return crossing_points(geoms, geom_R, geom_p, x, (a, u), length, open_ends, n, name, far, tol, work, count)
 
@@ -337,49 +316,3 @@ def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, w
         p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, normal)
         count = add_field_point(work, count, p, gap, normal, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
     return count, left > 0 or cosine >= IN_FACE
-
-
-@kernel
-def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name, far, tol, work, count):
-    """Where the lowest point, edge or line of X along n is over the ridge: one point, two if they run side by side.
-
-    ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, the ridge is on the surface
-    of X, and beside it however far below the lowest line.  A sharp edge of X that cuts the ridge is thinner where they
-    cross than it is deep: the ridge is in X beside that.
-    """
-    a, u = ridge
-    code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
-    w, c = vector_product(n, u), vector_sum(centre, -1.0, a)
-    cu, cw, cn = vector_dot(u, c), vector_dot(w, c), vector_dot(n, c)
-    hu, hw, hn = vector_dot(u, half), vector_dot(w, half), vector_dot(n, half)
-    first, last = 0.0, 0.0
-    if abs(hw) > PARALLEL * abs(hu):
-        first = clamp(-cw / hw)
-        last = first
-    elif hu != 0.0:
-        one, other = -cu / hu, (length - cu) / hu  # where the line passes the ends of the ridge
-        first, last = max(-1.0, min(one, other)), min(1.0, max(one, other))
-        if last - first < SHORT:
-            if work.mesh.query[1] == 0 and abs(cn + first * hn) <= tol:
-                return count  # one ends where the other begins: they touch along many normals
-            first = clamp(0.5 * (first + last))
-            last = first
-    for k in range(2 if last > first else 1):
-        t = first if k == 0 else last
-        s, gap, aside = cu + t * hu, cn + t * hn, cw + t * hw
-        hollow, beside = open_ends[2] if 2.0 * s < length else open_ends[3], min(s, length - s)
-        play = play_at(gap, tol, work) if hollow else tol
-        if gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
-            continue
-        if beside < -play and not (hollow and gap < -tol and first == last):
-            continue
-        if gap < -tol and first == last and (beside < -play or beside > tol or not hollow):
-            at = min(max(s, 0.0), length)
-            line = (a, u, length) if beside >= 0.0 else (vector_sum(a, at, u), u, 0.0)
-            if not is_within(geoms, geom_R, geom_p, x, line, min(at, line[2]), min(tol, ON_SURFACE * -gap)):
-                continue
-        if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
-            continue
-        p = vector_sum(vector_sum(a, s, u), 0.5 * gap, n)
-        count = add_field_point(work, count, p, gap, n, OF_EDGE, name, 2 * code + k, tol)
-    return count

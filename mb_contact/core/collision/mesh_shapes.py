@@ -15,15 +15,9 @@ import math
 import numpy as np
 
 from mb_contact.core.arrays import copy
-from mb_contact.core.collision.height_grid import add_field_point
+from mb_contact.core.collision.height_grid import OF_PEAK, add_field_point
 from mb_contact.core.collision.height_peaks import gap_above
-from mb_contact.core.collision.height_ridges import (
-    OF_PEAK,
-    gap_from,
-    into_line,
-    points_of_ridge,
-    slack_of,
-)
+from mb_contact.core.collision.height_ridges import gap_from, points_of_ridge, slack_of
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
@@ -42,6 +36,7 @@ from mb_contact.core.collision.mesh_tree import (
     put_relative,
     side_of,
 )
+from mb_contact.core.collision.ridge_lines import into_line
 from mb_contact.core.collision.shapes import body_axis, into_body, reach
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
