@@ -13,7 +13,7 @@ from mb_contact.types import JOINT_ROWS
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS, CARRIED = range(7)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
 WORK_DONE, ENERGY_START = range(2)  #: of StepWork.sums
-GAINED, PUSHED_OUT, UNLAWFUL, REMOVED, LIFTED, TOLD = range(6)  #: of StepWork.contact_energy
+GAINED, PUSHED_OUT, UNLAWFUL, REMOVED, LIFTED, TOLD, BENT = range(7)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
 #: of Sleep.rule: 1 where trees may sleep, way that counts as rest [m, rad] and the time that it has to last [s]
@@ -216,7 +216,7 @@ class StepWork(NamedTuple):
     work_terms: Annotated[Reals, 7]
     #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion, the part
     #: of it that is push-out, and what the step has gained without work [J]
-    contact_energy: Annotated[Reals, 6]
+    contact_energy: Annotated[Reals, 7]
     record: Annotated[Reals, "entries"]  #: numbers of the step, then ``report``, of which it is the memory
     report: Annotated[Reals, "c", COLUMNS]  #: see step.report
     q_start: Annotated[Reals, "nq"]  #: what the step started from
@@ -235,6 +235,8 @@ class StepWork(NamedTuple):
     saturation: Annotated[Reals, "N"]  #: of servos before a step among several
     info: Annotated[Integers, 4]  #: solver (SOLVER_*), Newton steps, singular body, contacts that the step stopped
     row_bias: Annotated[Reals, "c", 3]  #: what the rows' velocities after the step have beyond the linear model [m/s]
+    #: slip that friction asks for along its tangents to second order [m/s]; 1 where it asks (``second_order.py``)
+    asked_slip: Annotated[Reals, "c", 3]
     shift: Annotated[Reals, "N"]  #: by which the step starts behind q for its impacts' sake: q o exp(-shift) [rad, m]
     gap_shift: Annotated[Reals, "c"]  #: what gaps change by it [m]
 

@@ -88,7 +88,7 @@ class Certificate(NamedTuple):
     energy_balance: float  #: energy minus initial energy minus all work done since the start [J]
     kinetic_energy: float  #: part of ``energy`` [J]
     contact_energy: float  #: kinetic energy that this step's impulses add to the free motion, T(v+) - T(v_free) [J]
-    push_out_energy: float  #: bound of ``contact_energy``: sum of normal impulse times push-out velocity [J]
+    push_out_energy: float  #: bound of it: normal impulses times push-out, friction times the slip it asks for [J]
     contact_error: float = 0.0  #: work of this step's contacts and loops beyond what their laws allow [J]
     energy_gained: float = 0.0  #: what this step gained without any work, if above 1e-6 of its kinetic energy [J]
     energy_removed: float = 0.0  #: the part of that which was taken out of the motion again [J]

@@ -137,6 +137,7 @@ class StepJudge:
         inverse = np.linalg.inv(M_hat)
         v_free = v + dt * inverse @ (T - tree.damping * v - C)
         frames = self.contact_frames(v, contacts)
+        self.drop_bends(bends, frames, v)
         rows = [D @ J for D, J in frames]
         left = M_hat @ (v_next - v_free)
         for row, (D, _), p in zip(rows, frames, contacts["impulse"]):
@@ -234,6 +235,16 @@ class StepJudge:
             sigma = max(0.0, (2.0 * spin[0] @ spin[1] + ALIKE**2) / size)
             out[i] = 0.5 * self.dt * sigma * (rate[0] - rate[1] + cross(w, cross(w, at[1] - at[0])))
         return out
+
+    def drop_bends(self, bends, frames, v):
+        """Friction of pairs of shapes that have not parted by half of that asks for nothing."""
+        pairs = self.sim.context.contacts.pair[: len(bends)]
+        for pair in set(pairs.tolist()):
+            mine = np.flatnonzero(pairs == pair)
+            asked = [frames[i][0][1:] @ bends[i] for i in mine]
+            slips = [frames[i][0][1:] @ (frames[i][1] @ v) for i in mine]
+            if np.vdot(asked, slips) < 0.5 * np.vdot(asked, asked):
+                bends[mine] = 0.0
 
     def origin(self, q, body):
         """Origin of a body in the world."""

@@ -16,20 +16,25 @@ two bodies that turn alike a is the acceleration of A's point beside B's, and fo
 that all points of a face can follow it.  It is taken with the velocities before the step: dt (a(v+) - a(v)) / 2, which
 is missing, sums up to nothing while velocities come and go.
 
-Where shapes roll on each other the place where they touch goes on beside both of them, which a does not know.  So it
-counts as much as both turn alike,
+Two points that stuck in the last step have parted by dt a / 2 where the next one begins, or by dt a if they were asked
+for nothing.  A pair whose slip along this is less than a quarter of dt a is asked for nothing: a contact that begins
+would gain energy by it, and where shapes roll on each other the place where they touch goes on beside both of them, so
+that they have not parted.  For such pairs, of whose motion a says nothing, it also counts only as much as both turn
+alike,
 
-    sigma = max(0, (2 w_A.w_B + e^2) / (w_A^2 + w_B^2 + e^2)),
+    sigma = max(0, (2 w_A.w_B + e^2) / (w_A^2 + w_B^2 + e^2)).
 
-and not at all beside the world.  Integrators of higher order take the mean of a step's velocities, and need none.
+Contacts with the world ask for nothing.  Integrators of higher order take the mean of a step's velocities.
 """
 
-from mb_contact.core.handle import DT, UNIT_LENGTH, UNIT_SPEED
+from mb_contact.core.constraints.contact import relative_velocity
+from mb_contact.core.handle import DT, EULER, UNIT_LENGTH, UNIT_SPEED
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
     linear,
+    put_vector,
     vector,
     vector_dot,
     vector_product,
@@ -37,6 +42,7 @@ from mb_contact.core.tree.spatial import (
 )
 
 STILL_TURN = 1e-3  #: rate below which bodies count as turning alike, e [rad/s]
+PARTED = 0.5  #: part of what is asked for, dt a / 2, that a pair slips by at least
 
 
 @sweep
@@ -63,27 +69,43 @@ def _point_rate(tree, kin, k, x):
 
 @kernel
 def bend_rows(h):
-    """What rows of friction ask for beside the slip of their velocities, into ``work.row_bias``.
+    """What rows of friction ask for beside the slip of their velocities, into ``work.asked_slip``.
 
-    Reads: contacts, frames, geoms, kin, settings, tree.  Writes: work.
+    Reads: contacts, flow, frames, geoms, kin, settings, tree.  Writes: work.
     """
-    contacts, kin, bias, dt = h.contacts, h.kin, h.work.row_bias, h.settings[DT]
-    last_a, last_b, angular, straight, about = -1, -1, ZERO, ZERO, ZERO
-    for i in range(contacts.count[0]):
-        pair = contacts.pair[i]
+    contacts, asked, first = h.contacts, h.work.asked_slip, 0
+    while first < contacts.count[0]:
+        pair, end = contacts.pair[first], first + 1
+        while end < contacts.count[0] and contacts.pair[end] == pair:
+            end += 1
         a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
-        bias[i, 1] = bias[i, 2] = 0.0
-        if min(a, b) < 0:
-            continue
+        for i in range(first, end):
+            put_vector(asked, i, ZERO)
+        if min(a, b) >= 0 and h.flow.rule[0] == EULER:
+            _bend_pair(h, a, b, first, end)
+        first = end
+
+
+@kernel
+def _bend_pair(h, a, b, first, end):
+    """``bend_rows`` of the contacts of bodies a and b, if they have parted in the last step as what sticks does."""
+    contacts, kin, asked, about = h.contacts, h.kin, h.work.asked_slip, vector(h.contacts.point, first)
+    part = 0.5 * h.settings[DT] * turn_alike(vector(kin.V, a), vector(kin.V, b), h.settings)[0]
+    w = vector_sum(vector_sum(ZERO, 0.5, vector(kin.V, a)), 0.5, vector(kin.V, b))
+    turns = vector_product(w, vector_product(w, between(kin.p, b, kin.p, a)))
+    of_a, of_b = _point_rate(h.tree, kin, a, about), _point_rate(h.tree, kin, b, about)
+    angular = vector_sum(vector_sum(ZERO, part, of_a[0]), -part, of_b[0])
+    straight = vector_sum(vector_sum(vector_sum(ZERO, part, of_a[1]), -part, of_b[1]), part, turns)
+    along, square = 0.0, 0.0
+    for i in range(first, end):
         x = vector(contacts.point, i)
-        if a != last_a or b != last_b:
-            last_a, last_b, about = a, b, x
-            part = 0.5 * dt * turn_alike(vector(kin.V, a), vector(kin.V, b), h.settings)[0]
-            of_a, of_b = _point_rate(h.tree, kin, a, x), _point_rate(h.tree, kin, b, x)
-            w = vector_sum(vector_sum(ZERO, 0.5, vector(kin.V, a)), 0.5, vector(kin.V, b))
-            turns = vector_product(w, vector_product(w, between(kin.p, b, kin.p, a)))
-            angular = vector_sum(vector_sum(ZERO, part, of_a[0]), -part, of_b[0])
-            straight = vector_sum(vector_sum(vector_sum(ZERO, part, of_a[1]), -part, of_b[1]), part, turns)
         bends = vector_sum(straight, 1.0, vector_product(angular, vector_sum(x, -1.0, about)))
-        bias[i, 1] = vector_dot(bends, vector(h.frames.t1, i))
-        bias[i, 2] = vector_dot(bends, vector(h.frames.t2, i))
+        slip = relative_velocity(h.geoms, contacts, kin.p, kin.V, i)
+        for c in range(2):
+            t = vector(h.frames.t1 if c == 0 else h.frames.t2, i)
+            asked[i, c] = vector_dot(bends, t)
+            along, square = along + asked[i, c] * vector_dot(slip, t), square + asked[i, c] ** 2
+        asked[i, 2] = 1.0
+    if along < PARTED * square:
+        for i in range(first, end):
+            put_vector(asked, i, ZERO)

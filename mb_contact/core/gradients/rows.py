@@ -149,7 +149,7 @@ def _contact(g, a, i, before, dt):
         g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
     for j in range(g.S.shape[0]):
         g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = 0.0
-    extra, sizes, bent = a.friction.extra[i], moment_rows(a, pair), bends(g, a, k, m)
+    extra, sizes, bent = a.friction.extra[i], moment_rows(a, pair), bends(g, a, i)
     asked = asked_slip(g, a, k, m, x, dt) if bent else ZERO
     for e in range(g.count[PATH]):
         j, side = g.path[e], g.side[e]

@@ -31,15 +31,15 @@ from mb_contact.core.tree.spatial import (
 
 
 @sweep
-def bends(g, a, k, m):
-    """Whether rows of friction of bodies k and m ask for anything beside their velocities."""
-    return min(k, m) >= 0 and g.smooth[0] != 0.0 and a.flow.rule[0] == EULER
+def bends(g, a, i):
+    """Whether rows of friction of contact i have asked for anything beside the slip of their velocities."""
+    return g.smooth[0] != 0.0 and a.flow.rule[0] == EULER and a.work.asked_slip[i, 2] != 0.0
 
 
 @kernel
 def begin_bends(g, a, k, m, v):
     """Twists of the bodies k and m of a contact at v, and their rates, into ``bias``."""
-    if bends(g, a, k, m):
+    if min(k, m) >= 0 and g.smooth[0] != 0.0 and a.flow.rule[0] == EULER:
         bias_of(g, k, v, 0)
         bias_of(g, m, v, 1)
 

@@ -22,7 +22,6 @@ from mb_contact.core.handle import (
     DRIFT_STEP,
     DRIVEN,
     DT,
-    EULER,
     FACE_GAP,
     PUSH_RATE,
     PUSH_SPEED,
@@ -59,8 +58,7 @@ def assemble(h):
         hold_frames(h)
     contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows)
     limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows)
-    if h.flow.rule[0] == EULER:
-        bend_rows(h)
+    bend_rows(h)
     _shift_offsets(h, dt, push_rate)
     if h.hinges.body.shape[0] > 0:
         hinge_limits(h.hinges, h.kin, h.v, h.work.v_free, dt, push_rate, push_speed, h.rows)
@@ -113,6 +111,8 @@ def _shift_offsets(h, dt, push_rate):
         h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
+        for a in range(2):
+            h.rows.offset[3 * i + 1 + a] += h.work.asked_slip[i, a]
     level_offsets(h.contacts, dt / h.settings[UNIT_LENGTH], (1.0 - push_rate) / dt, h.settings[FACE_GAP], h.rows.offset)
     for row in range(3 * h.contacts.count[0], h.rows.end[0]):
         dof = h.rows.dof[row]

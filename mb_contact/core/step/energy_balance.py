@@ -24,6 +24,7 @@ from mb_contact.core.tree.spatial import (
     wrench_at,
 )
 from mb_contact.core.workspace import (
+    BENT,
     BOX,
     CARRIED,
     CONTACTS,
@@ -121,7 +122,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, r
         driven = i >= bil.info[COUNT] - bil.info[GEARS] and bil.ratio[i] == 0.0
         if rows.dof[r] >= 0 and (rows.law[r] == BOX or driven):
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
-    _contact_energy(rows, rows.end[0], sol, contacts, work.row_bias, work.contact_energy)
+    _contact_energy(rows, rows.end[0], sol, contacts, work)
     for k in range(contacts):
         if rolls[k] != 0:  # what rolls on parts no faster than it approached, which is no push-out
             asked = rows.offset[3 * k] - work.row_bias[k, 0] - rows.carried[3 * k]
@@ -130,19 +131,27 @@ def balance_energy(joints, dt, v, kin, alpha, rows, sol, bil, contacts, ahead, r
 
 
 @kernel
-def _contact_energy(rows, n_rows, sol, contacts, row_bias, energy):
-    """What the impulses do to the free motion, ``energy`` (2,): T(v+) - T(v_free) and sum p_n v_push [J].
+def _contact_energy(rows, n_rows, sol, contacts, work):
+    """What the impulses do to the free motion, ``work.contact_energy``: T(v+) - T(v_free), and its bound [J].
 
     T(v+) - T(v_free) = r* (u_free + u+) / 2 with M + dt d in T, and where the rows complement each other
-    r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
+    r* u+ <= sum p_n v_push - sum p_t u_t of the slip u_t that friction asks for to second order, so the first never
+    exceeds the second: the difference is r* W r / 2 and friction's loss.
     Velocities are those beside surfaces that move in themselves.
     """
+    energy = work.contact_energy
     energy[UNLAWFUL] = 0.0
     energy[REMOVED] = 0.0
     energy[LIFTED] = 0.0
     energy[GAINED] = 0.0
     energy[PUSHED_OUT] = 0.0
+    energy[BENT] = 0.0
     for r in range(n_rows):
-        asked = rows.offset[r] - (row_bias[r // 3, r % 3] if r < 3 * contacts else 0.0) - rows.carried[r]
+        i, c, bent = r // 3, r % 3, 0.0
+        asked = rows.offset[r] - rows.carried[r]
+        if r < 3 * contacts:
+            asked -= work.row_bias[i, c]
+            bent = work.asked_slip[i, c - 1] if c > 0 else 0.0
         energy[GAINED] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - asked)
-        energy[PUSHED_OUT] += sol.r[r] * max(0.0, -asked)
+        energy[PUSHED_OUT] += sol.r[r] * max(0.0, bent - asked)
+        energy[BENT] -= sol.r[r] * bent

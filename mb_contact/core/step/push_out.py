@@ -107,9 +107,9 @@ def drop_push_out(h, P, island, most):
         row = P.source[i]
         if P.immobile[i] != 0 or h.rows.carried[row] != 0.0 or h.rows.compliance[row] != 0.0:
             continue
-        offset = h.rows.offset[row]
-        normal = row < 3 * h.contacts.count[0] and row % 3 == 0
-        if row < h.bil.info[FIRST] and (-most <= offset < 0.0 or (normal and 0.0 < offset < least)):
+        offset, contact = h.rows.offset[row], row < 3 * h.contacts.count[0]
+        normal, friction = contact and row % 3 == 0, contact and row % 3 != 0
+        if row < h.bil.info[FIRST] and not friction and (-most <= offset < 0.0 or (normal and 0.0 < offset < least)):
             found = found or offset < 0.0
             _shift(h, i, -offset)
             h.sol.pushed[row] = offset

@@ -16,6 +16,7 @@ from mb_contact.core.solve.newton_step import STANDING
 from mb_contact.core.step.need import SPENT, is_soft
 from mb_contact.core.tree.spatial import put_vector
 from mb_contact.core.workspace import (
+    BENT,
     CLOSURE_ERROR,
     COMPLEMENTARITY,
     CONE_VIOLATION,
@@ -111,7 +112,7 @@ def summarise(h):
     out[ENERGY] = work.energy[KINETIC] + work.energy[POTENTIAL]
     out[KINETIC_ENERGY] = work.energy[KINETIC]
     out[CONTACT_ENERGY] = work.contact_energy[GAINED]
-    out[PUSH_OUT] = work.contact_energy[PUSHED_OUT]
+    out[PUSH_OUT] = work.contact_energy[PUSHED_OUT] + work.contact_energy[BENT]
     out[CONTACT_ERROR] = work.contact_energy[UNLAWFUL]
     bilateral = info[COUNT] > 0
     out[LOOP_RESIDUAL] = h.bil.residuals[VELOCITY] if bilateral else 0.0
