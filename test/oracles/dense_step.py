@@ -24,6 +24,7 @@ PUSH_RATE = 0.2  # part of a penetration removed per step
 TOUCHING = 1e-12  # [m, rad] a smaller penetration is touching, without push-out
 SLIP_SPEED = 1e-3  # [m/s] above it d_1 follows the slip
 ALIKE = 1e-3  # [rad/s] slower bodies turn alike
+SLOW = 1e-6  # [m/s] so little is asked of friction in any case
 
 
 class Verdict(NamedTuple):
@@ -243,7 +244,8 @@ class StepJudge:
             mine = np.flatnonzero(pairs == pair)
             asked = [frames[i][0][1:] @ bends[i] for i in mine]
             slips = [frames[i][0][1:] @ (frames[i][1] @ v) for i in mine]
-            if np.vdot(asked, slips) < 0.5 * np.vdot(asked, asked):
+            square = np.vdot(asked, asked)
+            if np.vdot(asked, slips) < 0.5 * square and square > len(mine) * SLOW**2:
                 bends[mine] = 0.0
 
     def origin(self, q, body):

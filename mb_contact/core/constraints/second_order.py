@@ -42,7 +42,8 @@ from mb_contact.core.tree.spatial import (
 )
 
 STILL_TURN = 1e-3  #: rate below which bodies count as turning alike, e [rad/s]
-PARTED = 0.5  #: part of what is asked for, dt a / 2, that a pair slips by at least
+PARTED = 0.5  #: part of what is asked for, dt a / 2, that a pair slips by at least,
+SLOW = 1e-6  #: where that is more than this: as a hand turns back it falls faster than what has parted [m/s]
 
 
 @sweep
@@ -106,6 +107,6 @@ def _bend_pair(h, a, b, first, end):
             asked[i, c] = vector_dot(bends, t)
             along, square = along + asked[i, c] * vector_dot(slip, t), square + asked[i, c] ** 2
         asked[i, 2] = 1.0
-    if along < PARTED * square:
+    if along < PARTED * square and square > (end - first) * (SLOW * h.settings[UNIT_SPEED]) ** 2:
         for i in range(first, end):
             put_vector(asked, i, ZERO)
