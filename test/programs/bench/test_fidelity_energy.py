@@ -78,8 +78,12 @@ def test_contact_energy_is_what_the_impulses_add(seed):
         met = sim.context.need.rolls[: len(gap)] == 0  # along a normal of later, along which they overlap at the start
         push += np.where(met, np.maximum(-sim.context.work.gap_shift[: len(gap)], 0.0), 0.0) / sim.time_step
         normal = np.einsum("ij,ij->i", step.contacts["impulse"], step.contacts["normal"])
+        bound = float(normal @ push)
         noise = normal.sum() * SAME_GAP / sim.time_step  # by which offsets of one face are made to agree
-        assert c.push_out_energy == pytest.approx(float(normal @ push), abs=1e-12 + noise)
+        asked, frames = sim.context.work.asked_slip[: len(gap)], sim.context.frames
+        for along, t in zip(asked.T, (frames.t1, frames.t2)):  # the slip that friction asks for
+            bound -= float(np.einsum("ij,ij->i", step.contacts["impulse"], t[: len(gap)]) @ along)
+        assert c.push_out_energy == pytest.approx(bound, abs=1e-12 + noise)
         pressed += c.contact_energy < 0.0
     assert pressed > 50
 
