@@ -209,7 +209,8 @@ class StepJudge:
         """What friction asks for beside the slip of velocities, (k, 3), by differences of the points' velocities."""
         bodies, h = self.sim.world.frames, 1e-6
         sides = [(bodies[c["link_a"]].body, bodies[c["link_b"]].body, c["point"]) for c in contacts]
-        out, moving = np.zeros((len(contacts), 3)), [i for i, s in enumerate(sides) if min(s[:2]) >= 0]
+        root, out = self.tree.root, np.zeros((len(contacts), 3))
+        moving = [i for i, (a, b, _) in enumerate(sides) if min(a, b) >= 0 and root[a] != root[b]]
         if not moving:
             return out
         ends, points = [], {}

@@ -24,7 +24,8 @@ alike,
 
     sigma = max(0, (2 w_A.w_B + e^2) / (w_A^2 + w_B^2 + e^2)).
 
-Contacts with the world ask for nothing.  Integrators of higher order take the mean of a step's velocities.
+Contacts with the world ask for nothing, nor do those of a tree with itself, which its joints hold too: what they ask
+for would contradict each other where they jam.  Integrators of higher order take the mean of a step's velocities.
 """
 
 from mb_contact.core.constraints.contact import relative_velocity
@@ -82,7 +83,7 @@ def bend_rows(h):
         a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
         for i in range(first, end):
             put_vector(asked, i, ZERO)
-        if min(a, b) >= 0 and h.flow.rule[0] == EULER:
+        if min(a, b) >= 0 and h.tree.root[a] != h.tree.root[b] and h.flow.rule[0] == EULER:
             _bend_pair(h, a, b, first, end)
         first = end
 

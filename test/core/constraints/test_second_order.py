@@ -101,6 +101,19 @@ def test_contacts_with_the_world_ask_for_nothing_more():
         assert sim.context.work.asked_slip[:4].any() == asks
 
 
+def test_links_of_one_tree_ask_for_nothing():
+    """A block on a hinge of the table lies on it."""
+    block = f"""<link name="block">{SOLID}<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>
+      <joint name="hinge" type="prismatic"><parent link="table"/><child link="block"/><origin xyz="0.4 0 0.06"/>
+      <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" velocity="10"/></joint></robot>"""
+    model = M.SceneModel(TURNTABLE.replace("</robot>", block))
+    sim = mb.Simulator(mb.Scene(models=(model,), collision_filters=M.CollisionFilters(adjacent=False)))
+    sim.set_state(sim.q, np.array((2.0, 0.0)))
+    for _ in range(3):
+        assert len(sim.step().contacts) == 4
+        assert not sim.context.work.asked_slip[:4].any()
+
+
 def test_what_jams_stays_where_it_is():
     """Between two walls of the table that it overlaps push-out is dropped, and what friction asks for is not."""
     walls = "".join(
