@@ -235,7 +235,7 @@ class StepWork(NamedTuple):
     saturation: Annotated[Reals, "N"]  #: of servos before a step among several
     info: Annotated[Integers, 4]  #: solver (SOLVER_*), Newton steps, singular body, contacts that the step stopped
     row_bias: Annotated[Reals, "c", 3]  #: what the rows' velocities after the step have beyond the linear model [m/s]
-    #: slip that friction asks for along its tangents to second order [m/s]; 1 where it asks (``second_order.py``)
+    #: slip that friction asks for along its tangents to second order [m/s]; 1 where it asks (``mean_slip.py``)
     asked_slip: Annotated[Reals, "c", 3]
     shift: Annotated[Reals, "N"]  #: by which the step starts behind q for its impacts' sake: q o exp(-shift) [rad, m]
     gap_shift: Annotated[Reals, "c"]  #: what gaps change by it [m]

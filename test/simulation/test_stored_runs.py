@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles.stored_runs import MOST, RESIDUAL, RUNS, bounds, deviation, load, record
+from oracles.stored_runs import MOST, RESIDUAL, bounds, deviation, load, record
+from scenes.unique_runs import RUNS
 
 pytestmark = pytest.mark.quick
 

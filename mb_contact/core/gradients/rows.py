@@ -15,6 +15,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.rows import TOUCHING
 from mb_contact.core.gradients.geometry import level_contacts, place_contact
 from mb_contact.core.gradients.loops import closure_rows
+from mb_contact.core.gradients.mean_slip import asked_slip, asked_slip_along, begin_bends, bends
 from mb_contact.core.gradients.motion import (
     begin_bodies,
     join_paths,
@@ -23,7 +24,6 @@ from mb_contact.core.gradients.motion import (
     turn_wrenches,
     velocity_at,
 )
-from mb_contact.core.gradients.second_order import asked_slip, asked_slip_along, begin_bends, bends
 from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS, UNEQUAL
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep, unlocked

@@ -14,8 +14,8 @@ from mb_contact.core.constraints.hinge import hinge_forces, hinge_limits
 from mb_contact.core.constraints.joint_friction import bound_by_loads, bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.mean_rows import mean_rows
+from mb_contact.core.constraints.mean_slip import bend_rows
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.constraints.second_order import bend_rows
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
 from mb_contact.core.handle import (
     DRIFT_RATE,

@@ -1,9 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How what rows of friction ask for to second order (``core/constraints/second_order.py``) follows q and v."""
+"""How what rows of friction ask for to second order (``core/constraints/mean_slip.py``) follows q and v."""
 
-from mb_contact.core.constraints.second_order import turn_alike
+from mb_contact.core.constraints.mean_slip import turn_alike
 from mb_contact.core.gradients.bias import (
     RATE,
     RATE_BY_Q,

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a turning body holds goes round with it (core/constraints/second_order.py)."""
+"""What a turning body holds goes round with it (core/constraints/mean_slip.py)."""
 
 import numpy as np
 import pytest

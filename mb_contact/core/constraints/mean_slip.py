@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows of friction to the second order of the step: what a turning body holds goes round with it.
+"""The mean slip of a step, which rows of friction ask for: what a turning body holds goes round with it.
 
 A row of friction asks for the slip u_t of two points that touch with the velocities of the step's end.  Bodies go on
 for the whole step with constant joint rates, and their points bend away from these velocities: what sticks with u_t = 0
@@ -19,8 +19,8 @@ is missing, sums up to nothing while velocities come and go.
 Two points that stuck in the last step have parted by dt a / 2 where the next one begins, or by dt a if they were asked
 for nothing.  A pair whose slip along this is less than a quarter of dt a is asked for nothing: a contact that begins
 would gain energy by it, and where shapes roll on each other the place where they touch goes on beside both of them, so
-that they have not parted.  For such pairs, of whose motion a says nothing, it also counts only as much as both turn
-alike,
+that they have not parted.  a says nothing of the slip of bodies that turn otherwise, as balls that slide and spin, so
+it counts as much as both turn alike,
 
     sigma = max(0, (2 w_A.w_B + e^2) / (w_A^2 + w_B^2 + e^2)).
 
