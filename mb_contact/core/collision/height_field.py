@@ -10,6 +10,8 @@ where it is a peak, with normals that no neighbour rises above (``height_ridges.
 normals can come out.  They point from the field (Y) to the shape (X).
 """
 
+import math
+
 from mb_contact.core.collision.height_grid import (
     add_field_point,
     box_in_field,
@@ -129,6 +131,8 @@ def patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count):
         if not over and gap > 0.0 and approach >= gap:
             later = vector_sum(vector_sum(on, gap, n), gap / approach, way)
             over = is_over_patch(geoms, geom_R, geom_p, y, patch, later, tol)
+        if over and gap < -tol:  # beyond a ridge of the patch it may be in the air
+            over = height_over(geoms, geom_R, geom_p, y, vector_sum(on, gap, n)) < 0.0
         points[k, 4] = 1.0 if over else 0.0
         rests = rests or (over and gap <= lowest + geoms.margin[0])
     for k in range(found):
@@ -141,10 +145,9 @@ def patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count):
 @kernel
 def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
     """One point for a shape whose origin is below the surface: out along the normal of the triangle above it."""
-    i, j, side = triangle_above(geoms, geom_R, geom_p, x, y)
-    if i < 0:
+    triangle = triangle_above(geoms, geom_R, geom_p, y, vector(geom_p, x))
+    if triangle < 0:
         return 0
-    triangle = 2 * (j * (geoms.grid[y, 0] - 1) + i) + side
     n, a = triangle_plane(geoms, geom_R, geom_p, y, triangle)
     height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
     if height >= 0.0:
@@ -155,13 +158,23 @@ def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
 
 
 @kernel
-def triangle_above(geoms, geom_R, geom_p, x, y):
-    """Cell and side of the triangle above or below the origin of X; -1 where there is none."""
-    u, v, _ = into_body(geom_R, y, between(geom_p, x, geom_p, y))
+def height_over(geoms, geom_R, geom_p, y, p):
+    """Height of a world point over the plane of the triangle above or below it [m]; infinite beside the field."""
+    triangle = triangle_above(geoms, geom_R, geom_p, y, p)
+    if triangle < 0:
+        return math.inf
+    n, a = triangle_plane(geoms, geom_R, geom_p, y, triangle)
+    return vector_dot(n, vector_sum(p, -1.0, a))
+
+
+@kernel
+def triangle_above(geoms, geom_R, geom_p, y, p):
+    """The triangle above or below a world point; -1 where there is none."""
+    u, v, _ = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
     u = 0.5 * (u / geoms.size[y, 0] + 1.0) * (nx - 1)
     v = 0.5 * (v / geoms.size[y, 1] + 1.0) * (ny - 1)
     if u < 0.0 or v < 0.0 or u > nx - 1 or v > ny - 1:
-        return -1, 0, 0
+        return -1
     i, j = min(int(u), nx - 2), min(int(v), ny - 2)
-    return i, j, 0 if v - j <= u - i else 1
+    return 2 * (j * (nx - 1) + i) + (0 if v - j <= u - i else 1)
