@@ -24,12 +24,13 @@ from mb_contact.core.collision.height_ridges import cell_edges
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.ridge_lines import into_line
-from mb_contact.core.collision.shapes import into_body, reach
+from mb_contact.core.collision.shapes import body_axis, into_body, reach
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.spatial import ZERO, between, opposite, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, opposite, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 OF_TRIANGLE, SUNK = 0, 3  #: kinds of features of the field, in identities
+AS_DEEP = 0.5  #: part of its depth below a plane that a point is deep at its own place, at least
 
 
 @on_demand(INTEGER)
@@ -76,7 +77,7 @@ def field_manifold(geoms, geom_R, geom_p, x, y, far, tol, work):
                     seen += 1
                 else:  # the oldest goes; a plane that is looked at twice gives the same points
                     work.field.seen[patch % seen] = patch
-                count = patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count)
+                count = patch_points(geoms, geom_R, geom_p, x, y, patch, far, touch, tol, work, count)
     for j in range(j0, j1 + 1):
         for i in range(i0, i1 + 1):
             cell = 2 * (j * (nx - 1) + i)
@@ -107,8 +108,12 @@ def is_below(geoms, y, triangle, low):
 
 
 @kernel
-def patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count):
-    """Points of X and the plane of a patch that lie over the patch, now or where their way meets the plane."""
+def patch_points(geoms, geom_R, geom_p, x, y, patch, far, touch, tol, work, count):
+    """Points of X and the plane of a patch that lie over the patch, now or where their way meets the plane.
+
+    One that is below the plane by more than ``touch`` has to be in the field: beyond a ridge of the patch it may be in
+    the air, or not so deep below another side of the ridge.
+    """
     n, a = triangle_plane(geoms, geom_R, geom_p, y, patch)
     height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
     lowest = height - reach(geoms, geom_R, x, opposite(n))
@@ -131,8 +136,9 @@ def patch_points(geoms, geom_R, geom_p, x, y, patch, far, tol, work, count):
         if not over and gap > 0.0 and approach >= gap:
             later = vector_sum(vector_sum(on, gap, n), gap / approach, way)
             over = is_over_patch(geoms, geom_R, geom_p, y, patch, later, tol)
-        if over and gap < -tol:  # beyond a ridge of the patch it may be in the air
-            over = height_over(geoms, geom_R, geom_p, y, vector_sum(on, gap, n)) < 0.0
+        if over and gap < -touch:
+            deep = -gap / vector_dot(n, body_axis(geom_R, y, 2))
+            over = depth_of(geoms, geom_R, geom_p, y, vector_sum(on, gap, n)) >= AS_DEEP * deep
         points[k, 4] = 1.0 if over else 0.0
         rests = rests or (over and gap <= lowest + geoms.margin[0])
     for k in range(found):
@@ -158,13 +164,13 @@ def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
 
 
 @kernel
-def height_over(geoms, geom_R, geom_p, y, p):
-    """Height of a world point over the plane of the triangle above or below it [m]; infinite beside the field."""
+def depth_of(geoms, geom_R, geom_p, y, p):
+    """Depth of a world point below the surface, along the upright axis of the field [m]; -inf beside the field."""
     triangle = triangle_above(geoms, geom_R, geom_p, y, p)
     if triangle < 0:
-        return math.inf
+        return -math.inf
     n, a = triangle_plane(geoms, geom_R, geom_p, y, triangle)
-    return vector_dot(n, vector_sum(p, -1.0, a))
+    return vector_dot(n, vector_sum(a, -1.0, p)) / vector_dot(n, body_axis(geom_R, y, 2))
 
 
 @kernel
