@@ -178,10 +178,11 @@ class Meshes(NamedTuple):
     border: np.ndarray  #: int64 (faces, 9), ridge along each edge, or HOLLOW, WITHIN; two at each corner, or -1
 
 
-def no_meshes():
-    """Meshes of a world that has none."""
+def without_meshes(geometries=0):
+    """Meshes of a world that has none among so many geometries."""
     none, whole = np.zeros(0, dtype=np.int64), {}
     whole.update(box=np.zeros((0, 2, 3)), child=none.reshape(0, 2), ridge=none.reshape(0, 2))
+    whole.update(sided=np.zeros(geometries, dtype=np.int64))
     whole.update(sides=np.zeros((0, 4, 3)), border=none.reshape(0, 9), outward=np.zeros((0, 3)))
     made = Meshes(**{name: whole.get(name, none) for name in Meshes._fields})
     for array in made:
@@ -189,7 +190,7 @@ def no_meshes():
     return made
 
 
-NO_MESHES = no_meshes()
+NO_MESHES = without_meshes()
 
 
 RIGID, SPRING, FOUNDATION, HERTZ = range(4)  #: entries of Softness.law

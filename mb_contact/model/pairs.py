@@ -11,7 +11,7 @@ from mb_contact.checks import instead_of
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION, MOST_FRICTION
 from mb_contact.model.shapes.mesh_arrays import mesh_arrays
 from mb_contact.model.shapes.triangle_meshes import TriangleMesh
-from mb_contact.types import NO_MESHES, FrictionParameters
+from mb_contact.types import FrictionParameters, without_meshes
 
 SWEEP_FROM = 400  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker
 
@@ -90,6 +90,7 @@ def hull_arrays(hulls):
     def starts(name):
         return np.cumsum([0, *(0 if hull is None else len(getattr(hull, name)) for hull in hulls)]).astype(np.int64)
 
+    meshes = any(isinstance(hull, TriangleMesh) for hull in given)
     counts = [np.diff(hull.first_corner) for hull in given]
     patches = [getattr(hull, "patch", np.zeros(len(hull.faces), dtype=np.int64)) for hull in given]
     grids = [(0, 0) if hull is None else getattr(hull, "shape", (0, 0)) for hull in hulls]
@@ -101,7 +102,7 @@ def hull_arrays(hulls):
         "corners": joined("corners", np.zeros(0, dtype=np.int64)),
         "patch": np.concatenate([np.zeros(0, dtype=np.int64), *patches]),
         "grid": np.array(grids, dtype=np.int64).reshape(-1, 2),
-        "mesh": NO_MESHES if not any(isinstance(hull, TriangleMesh) for hull in given) else mesh_arrays(hulls),
+        "mesh": mesh_arrays(hulls) if meshes else without_meshes(len(hulls)),
         "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
     }
 
