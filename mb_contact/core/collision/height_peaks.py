@@ -11,7 +11,7 @@ import math
 
 from mb_contact.core.collision.height_grid import OF_PEAK, add_field_point, grid_point
 from mb_contact.core.collision.height_ridges import ROUND_SLACK, slack_of
-from mb_contact.core.collision.point_distance import next_surface, point_gap
+from mb_contact.core.collision.point_distance import point_gap
 from mb_contact.core.collision.shapes import body_axis, reach
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
@@ -52,10 +52,7 @@ def peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
     v = j * geoms.grid[y, 0] + i
     p = grid_point(geoms, geom_R, geom_p, y, v)
     gap, n = gap_above(geoms, geom_R, geom_p, x, p, far, tol, work)
-    slack = slack_of(geoms, x)
-    while gap <= far and not (leads_in(geom_p, x, p, n) and is_peak(geoms, geom_R, geom_p, y, i, j, n, slack)):
-        gap, n = gap_below(geoms, geom_R, geom_p, x, p, gap, far, tol)
-    if gap > far:
+    if gap > far or not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
         return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, v, 0, tol)
 
@@ -64,34 +61,16 @@ def peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
 def gap_above(geoms, geom_R, geom_p, x, p, far, tol, work):
     """Gap [m] between X and the point p of a peak, and its normal towards X.
 
-    Infinite where the gap is surely larger than ``far``, or none of many normals is chosen.
+    Infinite where the gap is surely larger than ``far``, the normal does not lead to the middle of X, or none is.
     """
     c, distance = unit_of(vector_sum(vector(geom_p, x), -1.0, p))
     if distance > 0.0 and distance - reach(geoms, geom_R, x, opposite(c)) > far:
         return math.inf, ZERO
     gap, n = point_gap(geoms, geom_R, geom_p, x, p)
     n = opposite(n)
-    if work.mesh.query[1] == 0 and has_edge_at(geoms, geom_R, geom_p, x, p, gap, n, tol):
+    if vector_dot(n, c) <= 0.0 or (work.mesh.query[1] == 0 and has_edge_at(geoms, geom_R, geom_p, x, p, gap, n, tol)):
         return math.inf, n
     return gap, n
-
-
-@kernel
-def gap_below(geoms, geom_R, geom_p, x, p, gap, far, tol):
-    """Gap and normal of the next deeper face or flank of X where p is ``gap`` below one; infinite beyond ``far``.
-
-    A peak that came in through a face near an edge or a corner of X may be nearer to another face.
-    """
-    if gap >= -tol or gap < -far:
-        return math.inf, ZERO
-    gap, n = next_surface(geoms, geom_R, geom_p, x, p, -gap)
-    return gap if gap >= -far else math.inf, opposite(n)
-
-
-@kernel
-def leads_in(geom_p, x, p, n):
-    """Whether the direction n leads from p to the middle of X."""
-    return vector_dot(n, vector_sum(vector(geom_p, x), -1.0, p)) > 0.0
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.height_grid import OF_PEAK, add_field_point
-from mb_contact.core.collision.height_peaks import gap_above, gap_below, leads_in
+from mb_contact.core.collision.height_peaks import gap_above
 from mb_contact.core.collision.height_ridges import gap_from, points_of_ridge, slack_of
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
@@ -214,10 +214,7 @@ def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
     """The point of X and a peak, if no neighbour rises above it along their normal."""
     p = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.peak[peak])
     gap, n = gap_above(geoms, geom_R, geom_p, x, p, far, tol, work)
-    slack = slack_of(geoms, x)
-    while gap <= far and not (leads_in(geom_p, x, p, n) and is_normal_of_peak(geoms, geom_R, y, peak, n, slack)):
-        gap, n = gap_below(geoms, geom_R, geom_p, x, p, gap, far, tol)
-    if gap > far:
+    if gap > far or not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x)):
         return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, peak, 0, tol)
 

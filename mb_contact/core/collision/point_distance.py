@@ -10,7 +10,7 @@ import numpy as np
 from mb_contact.core.collision.shapes import into_body, is_round, out_of_body, rounding
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, length_of, vector, vector_dot, vector_product, vector_sum
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 NEWTON = 60  #: most iterations on an ellipsoid
 GOLDEN = 0.6180339887498949  #: part of an interval that golden section leaves
@@ -50,68 +50,6 @@ def point_gap(geoms, geom_R, geom_p, g, p):
         gap = length - rounding(geoms, g)
         n = (x / length, y / length, z / length) if length > 1e-15 else ZERO
     return gap, out_of_body(geom_R, g, n)
-
-
-@kernel
-def next_surface(geoms, geom_R, geom_p, g, p, depth):
-    """Of the faces and flanks of shape g below which an inner point p is deeper than ``depth``, the least deep one.
-
-    Returns
-    -------
-    gap, n
-        As those of ``point_gap``; -inf where there is none, or the shape has no faces.
-    """
-    at, best, chosen = into_body(geom_R, g, vector_sum(p, -1.0, vector(geom_p, g))), -np.inf, ZERO
-    for k in range(_surfaces(geoms, g)):
-        height, n = _surface(geoms, g, k, at)
-        if height > best and height < -depth:
-            best, chosen = height, n
-    return best, out_of_body(geom_R, g, chosen)
-
-
-@kernel
-def _surfaces(geoms, g):
-    """Number of the faces and flanks of a shape that has faces, else 0."""
-    if geoms.kind[g] == SHAPE_CONVEX:
-        return geoms.first_face[g + 1] - geoms.first_face[g]
-    return 6 if geoms.kind[g] == SHAPE_BOX else 3 if is_round(geoms, g) else 0
-
-
-@kernel
-def _surface(geoms, g, k, p):
-    """Height of a point p of the body's axes over face or flank k of shape g, and its outward normal there."""
-    half = vector(geoms.size, g)
-    if geoms.kind[g] == SHAPE_CONVEX:
-        row = geoms.first_face[g] + k
-        return _over_face(geoms, g, row, p), vector(geoms.faces, row)
-    sign = 1.0 - 2.0 * (k % 2)
-    if geoms.kind[g] == SHAPE_BOX:
-        n = (sign, 0.0, 0.0) if k < 2 else (0.0, sign, 0.0) if k < 4 else (0.0, 0.0, sign)
-        return sign * p[k // 2] - half[k // 2], n
-    if k == 2:
-        around = math.sqrt(p[0] * p[0] + p[1] * p[1])
-        x, y = (p[0] / around, p[1] / around) if around > 1e-15 else (1.0, 0.0)
-        height, radial, axial = around - half[0], 1.0, 0.0
-        if geoms.kind[g] == SHAPE_CONE:
-            height, radial, axial = _flank(half[0], half[1], around, p[2])
-        return height, (radial * x, radial * y, axial)
-    tip = geoms.kind[g] == SHAPE_CONE and k == 0
-    return -np.inf if tip else sign * p[2] - half[1], (0.0, 0.0, sign)
-
-
-@kernel
-def _over_face(geoms, g, row, p):
-    """Height of a point p of the body's axes over the plane of a face of hull g."""
-    a = vector(geoms.vertices, geoms.first_vertex[g] + geoms.corners[geoms.first_corner[row]])
-    return vector_dot(vector(geoms.faces, row), vector_sum(p, -1.0, a))
-
-
-@kernel
-def _flank(radius, half, around, z):
-    """Height of a point at a distance from the axis and a height over the side of a cone, and its outward normal."""
-    slant = math.sqrt(4.0 * half * half + radius * radius)
-    n, m = 2.0 * half / slant, radius / slant
-    return n * around + m * (z - half), n, m
 
 
 @kernel
@@ -173,9 +111,11 @@ def _box(half, p):
 @kernel
 def _cone(radius, half, around, z):
     """Point at a distance from the axis and a height, and the cone: a triangle there."""
-    side, n, m = _flank(radius, half, around, z)
+    slant = math.sqrt(4.0 * half * half + radius * radius)
+    n, m = 2.0 * half / slant, radius / slant  # outward normal of the side
+    side = n * around + m * (z - half)
     base = -half - z
-    along = m * m * (radius - around) / radius + n * m * (z + half) / radius  # of the foot on the side: rim 0, tip 1
+    along = (m * (radius - around) + n * (z + half)) / slant  # of the foot on the side: 0 at the rim, 1 at the tip
     if side <= 0.0 and base <= 0.0:
         return (side, n, m) if side >= base else (base, 0.0, -1.0)
     if base > 0.0 and around <= radius:
@@ -218,11 +158,13 @@ def _ellipsoid(h, p):
 @kernel
 def _facing(geoms, g, p):
     """Height of a point over the plane of the face of a hull that faces it most, and that face."""
-    best, chosen = -np.inf, geoms.first_face[g]
+    best, chosen, start = -np.inf, geoms.first_face[g], geoms.first_vertex[g]
     for row in range(geoms.first_face[g], geoms.first_face[g + 1]):
-        height = _over_face(geoms, g, row, p)
+        v = start + geoms.corners[geoms.first_corner[row]]
+        height = vector_dot(vector(geoms.faces, row), vector_sum(p, -1.0, vector(geoms.vertices, v)))
         if height > best:
-            best, chosen = height, row
+            best = height
+            chosen = row
     return best, chosen
 
 
