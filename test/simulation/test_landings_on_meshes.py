@@ -237,3 +237,30 @@ def test_a_smooth_cube_tips_off_a_stand_of_its_own_width(tmp_path, below, offset
         sim.step()
         spins.append(sim.object_motion("cube")[0][1])
     np.testing.assert_allclose([spins[round(1e3 * t) - 1] for t in times], tipping(offset, times), rtol=3e-3)
+
+
+@pytest.mark.parametrize("shape", ["box", "hull", "cylinder", "cone"])
+@pytest.mark.parametrize("kind", ["mesh", "field"])
+def test_a_tip_comes_in_through_a_face_that_is_not_the_nearest(tmp_path, shape, kind):
+    """A steep tip ends 0.25 mm deep below the base of what falls on it, and less than 0.1 mm below its side."""
+    height, beside = 0.0515, 3e-4 if shape == "cone" else 5e-5
+    if kind == "mesh":
+        ring = [(0.02, 0.0, -height), (-0.01, 0.01732, -height), (-0.01, -0.01732, -height)]
+        faces = [[0, 1, 3], [1, 2, 3], [2, 0, 3], [0, 2, 1]]
+        trimesh.Trimesh([*ring, (0.0, 0.0, 0.0)], faces, process=False).export(tmp_path / "tip.stl")
+        tip = Primitive("tip", "mesh", mesh=str(tmp_path / "tip.stl"), collision_meshes="mesh")
+    else:
+        grid = tuple(tuple(0.0 if i == j == 1 else -height for i in range(3)) for j in range(3))
+        tip = Primitive("tip", "height_field", (0.04, 0.04), heights=Heights(grid=grid))
+    if shape == "hull":
+        trimesh.creation.box((0.06, 0.06, 0.04)).export(tmp_path / "body.stl")
+    body = Primitive(
+        "body", {"hull": "mesh"}.get(shape, shape), (0.06, 0.06, 0.04) if shape == "box" else (0.03, 0.04),
+        Pose((0.03 - beside, 0.0, 0.02 + 2.5e-4)), "free", 0.1,
+        velocity=mb.model.Velocity(linear=(0.0, 0.0, -0.5)),
+    )  # fmt: skip
+    if shape == "hull":
+        body = replace(body, size=(), mesh=str(tmp_path / "body.stl"), collision_meshes="convex_hull")
+    sim = mb.Simulator(mb.Scene(primitives=(tip, body), gravity=(0.0, 0.0, 0.0)))
+    certificate = sim.step().certificate
+    assert certificate.pairs_met == 1 and abs(certificate.end_gap) < 1e-7

@@ -11,8 +11,9 @@ import math
 
 from mb_contact.core.collision.height_grid import OF_PEAK, add_field_point, grid_point
 from mb_contact.core.collision.height_ridges import ROUND_SLACK, slack_of
-from mb_contact.core.collision.point_distance import point_gap
-from mb_contact.core.collision.shapes import body_axis, reach
+from mb_contact.core.collision.mesh_tree import deepest_of
+from mb_contact.core.collision.point_distance import next_face, point_gap
+from mb_contact.core.collision.shapes import body_axis, has_faces, reach
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -52,8 +53,12 @@ def peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
     v = j * geoms.grid[y, 0] + i
     p = grid_point(geoms, geom_R, geom_p, y, v)
     gap, n = gap_above(geoms, geom_R, geom_p, x, p, far, tol, work)
-    if gap > far or not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
+    if gap > far:
         return count
+    while not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
+        gap, n = gap_deeper(geoms, geom_R, geom_p, x, y, p, gap, tol, work)
+        if gap == math.inf:
+            return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, v, 0, tol)
 
 
@@ -71,6 +76,19 @@ def gap_above(geoms, geom_R, geom_p, x, p, far, tol, work):
     if vector_dot(n, c) <= 0.0 or (work.mesh.query[1] == 0 and has_edge_at(geoms, geom_R, geom_p, x, p, gap, n, tol)):
         return math.inf, n
     return gap, n
+
+
+@kernel
+def gap_deeper(geoms, geom_R, geom_p, x, y, p, gap, tol, work):
+    """The next deeper ``gap`` [m] of the point p of a peak of Y in X, and its normal towards X.
+
+    Which face of X the peak came through, its own neighbours tell: near an edge of X that is not always the nearest.
+    Infinite where there is no other face that the peak is below as little as shapes may be in each other.
+    """
+    if gap >= -tol or not has_faces(geoms, x):
+        return math.inf, ZERO
+    gap, n = next_face(geoms, geom_R, geom_p, x, p, gap)
+    return (gap, opposite(n)) if gap >= -deepest_of(geoms, x, y, work) else (math.inf, ZERO)
 
 
 @kernel

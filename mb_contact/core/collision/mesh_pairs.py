@@ -10,7 +10,6 @@ from mb_contact.core.collision.height_grid import add_field_point
 from mb_contact.core.collision.mesh_points import (
     LEVEL,
     choose_direction,
-    drop_false,
     reach_of_pair,
     reduce_mesh_points,
     way_of_pair,
@@ -35,14 +34,15 @@ from mb_contact.core.collision.mesh_tree import (
     put_relative,
     put_way,
     reach_of_way,
+    ridge_line,
     side_of,
 )
+from mb_contact.core.collision.mesh_walls import PEAK_OF_X, PEAK_OF_Y, RIDGES_BACK, TWO_RIDGES, drop_false
 from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.spatial import ZERO, opposite, unit_of, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
-PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features, in identities
 CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
 MOST_LEAN = 0.5  #: most that a face at a ridge leans from a side that it still touches beside it [rad]
 PARALLEL = 1e-4  #: sine of the angle between ridges up to which they are parallel: their ends tell all
@@ -279,10 +279,8 @@ def _is_out(geoms, geom_R, geom_p, y, ridge, p, far):
 def two_ridges(geoms, geom_R, geom_p, x, y, ridge, other, inside, work, count):
     """The point of a ridge of X and one of Y, where both are nearest to each other between their ends."""
     mesh, touch = geoms.mesh, TOUCHES * geoms.unit[0]
-    a = mesh_point(geoms, geom_R, geom_p, x, mesh.ridge[ridge, 0])
-    b = mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[other, 0])
-    u, length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, x, mesh.ridge[ridge, 1]), -1.0, a))
-    w, other_length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, y, mesh.ridge[other, 1]), -1.0, b))
+    a, u, length = ridge_line(geoms, geom_R, geom_p, x, ridge)
+    b, w, other_length = ridge_line(geoms, geom_R, geom_p, y, other)
     n, sine = unit_of(vector_product(u, w))
     if sine < PARALLEL:
         return count

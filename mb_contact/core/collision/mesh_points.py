@@ -1,14 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The list of points between a mesh and another shape: what is false goes out, flat regions become manifolds."""
+"""The list of points between a mesh and another shape: flat regions become manifolds."""
 
 import math
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.collision.manifold_reduce import ALL, DIRECTION, reduce_points
-from mb_contact.core.collision.mesh_tree import SHALLOW, TOUCHES, deepest_of, is_blocked, near_triangles
-from mb_contact.core.collision.shapes import into_body
+from mb_contact.core.collision.mesh_tree import TOUCHES
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import between, length_of, put_vector, vector, vector_dot, vector_sum
 
@@ -97,43 +96,6 @@ def _behind(chains, m, then):
 
 
 @kernel
-def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
-    """Leave out points that are deeper than what a feature can tell, or through a wall; returns the number of points.
-
-    From a point of X that is in the solid the way out along the normal meets no other triangle of Y; ``near`` of them
-    are at hand, -1 where both are meshes.
-    """
-    field, kept, deepest = work.field, 0, deepest_of(geoms, x, y, work)
-    for k in range(count):
-        gap, n, p = field.points[k, 3], vector(field.normals, k), vector(field.points, k)
-        if gap < -deepest:
-            continue
-        if gap < -SHALLOW * geoms.unit[0]:
-            start, end = vector_sum(p, 0.5 * gap - 2.0 * SHALLOW * geoms.unit[0], n), vector_sum(p, -0.4 * gap, n)
-            if near >= 0 and is_blocked(geoms, geom_R, geom_p, y, start, end, near, work):
-                continue
-            if near < 0 and (
-                is_walled(geoms, geom_R, geom_p, y, start, end, work)
-                or is_walled(geoms, geom_R, geom_p, x, vector_sum(p, 0.4 * gap, n), vector_sum(
-                    p, -0.5 * gap + 2.0 * SHALLOW * geoms.unit[0], n), work)
-            ):  # fmt: skip
-                continue
-        _move(field, k, kept)
-        kept += 1
-    return kept
-
-
-@kernel
-def is_walled(geoms, geom_R, geom_p, y, p, q, work):
-    """Whether a triangle of mesh y crosses the segment from p to q, world."""
-    a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
-    b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
-    lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
-    upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
-    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, False, work), work)
-
-
-@kernel
 def choose_direction(work, unit, count):
     """Of points at one place, one of which is at a border, those along whose normal the step separates most.
 
@@ -162,13 +124,13 @@ def choose_direction(work, unit, count):
                 field.group[k] = 1
     for k in range(count):
         if field.group[k] == 0:
-            _move(field, k, kept)
+            move_point(field, k, kept)
             kept += 1
     return kept
 
 
 @kernel
-def _move(field, k, to):
+def move_point(field, k, to):
     """Point k of the list to an earlier place."""
     if k == to:
         return

@@ -16,12 +16,12 @@ import numpy as np
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.height_grid import OF_PEAK, add_field_point
-from mb_contact.core.collision.height_peaks import gap_above
+from mb_contact.core.collision.height_peaks import gap_above, gap_deeper
 from mb_contact.core.collision.height_ridges import gap_from, points_of_ridge, slack_of
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.manifold_reduce import ALL, reduce_points
-from mb_contact.core.collision.mesh_points import drop_false, reduce_mesh_points, way_of_pair
+from mb_contact.core.collision.mesh_points import reduce_mesh_points, way_of_pair
 from mb_contact.core.collision.mesh_tree import (
     TOUCHES,
     corner_of,
@@ -36,6 +36,7 @@ from mb_contact.core.collision.mesh_tree import (
     put_relative,
     side_of,
 )
+from mb_contact.core.collision.mesh_walls import drop_false
 from mb_contact.core.collision.ridge_lines import into_line
 from mb_contact.core.collision.shapes import body_axis, into_body, reach
 from mb_contact.core.jit import kernel
@@ -214,8 +215,12 @@ def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
     """The point of X and a peak, if no neighbour rises above it along their normal."""
     p = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.peak[peak])
     gap, n = gap_above(geoms, geom_R, geom_p, x, p, far, tol, work)
-    if gap > far or not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x)):
+    if gap > far:
         return count
+    while not is_normal_of_peak(geoms, geom_R, y, peak, n, slack_of(geoms, x)):
+        gap, n = gap_deeper(geoms, geom_R, geom_p, x, y, p, gap, tol, work)
+        if gap == math.inf:
+            return count
     return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, peak, 0, tol)
 
 

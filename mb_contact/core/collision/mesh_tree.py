@@ -12,7 +12,16 @@ import math
 
 from mb_contact.core.collision.shapes import into_body, out_of_body, place
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    put_vector,
+    unit_of,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import HOLLOW
 
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
@@ -78,6 +87,14 @@ def node_box(geoms, node):
 def mesh_point(geoms, geom_R, geom_p, y, v):
     """World position of a vertex of a mesh."""
     return place(geom_R, geom_p, y, vector(geoms.vertices, v))
+
+
+@kernel
+def ridge_line(geoms, geom_R, geom_p, y, ridge):
+    """(First end [m], direction, length [m]) of a ridge of a mesh, world."""
+    a = mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 0])
+    u, length = unit_of(vector_sum(mesh_point(geoms, geom_R, geom_p, y, geoms.mesh.ridge[ridge, 1]), -1.0, a))
+    return a, u, length
 
 
 @kernel
@@ -235,6 +252,16 @@ def put_way(work):
 
 
 @kernel
+def way_of_place(way, c):
+    """Way [m] since the step's start of the point of X that is at c, in the axes of Y; ``way`` as by ``put_way``."""
+    return (
+        way[3, 0] + way[0, 0] * c[0] + way[0, 1] * c[1] + way[0, 2] * c[2],
+        way[3, 1] + way[1, 0] * c[0] + way[1, 1] * c[1] + way[1, 2] * c[2],
+        way[3, 2] + way[2, 0] * c[0] + way[2, 1] * c[1] + way[2, 2] * c[2],
+    )
+
+
+@kernel
 def reach_of_way(geoms, at_x, at_y, deep, work):
     """Most by which features in the boxes of two nodes, of X and of Y, may be in each other on the way [m].
 
@@ -245,11 +272,7 @@ def reach_of_way(geoms, at_x, at_y, deep, work):
     c, h = node_box(geoms, at_y)
     if vector_dot(hx, hx) < vector_dot(h, h):
         h, c = hx, into_other(m, cx)
-    go = (
-        way[3, 0] + way[0, 0] * c[0] + way[0, 1] * c[1] + way[0, 2] * c[2],
-        way[3, 1] + way[1, 0] * c[0] + way[1, 1] * c[1] + way[1, 2] * c[2],
-        way[3, 2] + way[2, 0] * c[0] + way[2, 1] * c[1] + way[2, 2] * c[2],
-    )
+    go = way_of_place(way, c)
     square = 0.0
     for i in range(3):
         square += 0.5 * (way[i, 0] * way[i, 0] + way[i, 1] * way[i, 1] + way[i, 2] * way[i, 2])

@@ -10,7 +10,7 @@ import numpy as np
 from mb_contact.core.collision.shapes import into_body, is_round, out_of_body, rounding
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, length_of, vector, vector_dot, vector_product, vector_sum
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 NEWTON = 60  #: most iterations on an ellipsoid
 GOLDEN = 0.6180339887498949  #: part of an interval that golden section leaves
@@ -50,6 +50,43 @@ def point_gap(geoms, geom_R, geom_p, g, p):
         gap = length - rounding(geoms, g)
         n = (x / length, y / length, z / length) if length > 1e-15 else ZERO
     return gap, out_of_body(geom_R, g, n)
+
+
+@kernel
+def next_face(geoms, geom_R, geom_p, g, p, gap):
+    """The face of shape g, flat or round, that a point in it is least deep below, of those deeper than ``gap``.
+
+    Returns
+    -------
+    gap, n
+        As of ``point_gap``; -infinity where there is no such face.
+    """
+    shape, size = geoms.kind[g], vector(geoms.size, g)
+    x, y, z = into_body(geom_R, g, vector_sum(p, -1.0, vector(geom_p, g)))
+    best, n = -np.inf, ZERO
+    if shape == SHAPE_BOX:
+        for k in range(3):
+            at = x if k == 0 else (y if k == 1 else z)
+            sign, height = 1.0 if at >= 0.0 else -1.0, abs(at) - size[k]
+            if best < height and height < gap:
+                best, n = height, (sign * (k == 0), sign * (k == 1), sign * (k == 2))
+    elif shape == SHAPE_CONVEX:
+        for row in range(geoms.first_face[g], geoms.first_face[g + 1]):
+            height = _over(geoms, g, row, (x, y, z))
+            if best < height and height < gap:
+                best, n = height, vector(geoms.faces, row)
+    elif is_round(geoms, g):
+        around = math.sqrt(x * x + y * y)
+        flat, height = (abs(z) - size[1], -1.0 if z < 0.0 else 1.0), (around - size[0], 1.0, 0.0)
+        if shape == SHAPE_CONE:
+            slant = math.sqrt(4.0 * size[1] * size[1] + size[0] * size[0])
+            radial, axial = 2.0 * size[1] / slant, size[0] / slant
+            flat, height = (-size[1] - z, -1.0), (radial * around + axial * (z - size[1]), radial, axial)
+        if flat[0] < gap:
+            best, n = flat[0], (0.0, 0.0, flat[1])
+        if best < height[0] and height[0] < gap and around > 1e-15:
+            best, n = height[0], (height[1] * x / around, height[1] * y / around, height[2])
+    return best, out_of_body(geom_R, g, n)
 
 
 @kernel
@@ -158,14 +195,20 @@ def _ellipsoid(h, p):
 @kernel
 def _facing(geoms, g, p):
     """Height of a point over the plane of the face of a hull that faces it most, and that face."""
-    best, chosen, start = -np.inf, geoms.first_face[g], geoms.first_vertex[g]
+    best, chosen = -np.inf, geoms.first_face[g]
     for row in range(geoms.first_face[g], geoms.first_face[g + 1]):
-        v = start + geoms.corners[geoms.first_corner[row]]
-        height = vector_dot(vector(geoms.faces, row), vector_sum(p, -1.0, vector(geoms.vertices, v)))
+        height = _over(geoms, g, row, p)
         if height > best:
             best = height
             chosen = row
     return best, chosen
+
+
+@kernel
+def _over(geoms, g, row, p):
+    """Height of a point over the plane of a face of a hull."""
+    v = geoms.first_vertex[g] + geoms.corners[geoms.first_corner[row]]
+    return vector_dot(vector(geoms.faces, row), vector_sum(p, -1.0, vector(geoms.vertices, v)))
 
 
 @kernel

@@ -1,0 +1,163 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which deep points of a mesh are false: the way out along their normal does not lead through the solid alone.
+
+Features whose normals suit each other may be far below each other's planes, and outside of the bodies all the same:
+behind a thin wall, below the tip of a spike, or in a concave place.
+"""
+
+import math
+
+from mb_contact.core.collision.height_grid import KINDS, OF_SHAPE
+from mb_contact.core.collision.mesh_points import move_point
+from mb_contact.core.collision.mesh_tree import (
+    SHALLOW,
+    SHEET,
+    TOUCHES,
+    deepest_of,
+    is_blocked,
+    near_triangles,
+    ridge_line,
+    side_of,
+    way_of_place,
+)
+from mb_contact.core.collision.shapes import into_body, out_of_body
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import unit_of, vector, vector_dot, vector_sum
+
+PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features of two meshes, in identities
+INSIDE = 0.1  #: of its depth, by which the point of a ridge that is looked at is inside of the sides of another
+LESS = 0.5  #: part of a depth that another one has to exceed to count beside it
+STEEP = 0.01  #: least slope of a side that tells where a ridge comes out of it
+
+
+@kernel
+def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
+    """Leave out points that are deeper than what a feature can tell, or through a wall; returns the number of points.
+
+    From a point of X that is in the solid the way out along the normal meets no other triangle of Y; ``near`` of them
+    are at hand, -1 where both are meshes.
+    """
+    field, kept, deepest = work.field, 0, deepest_of(geoms, x, y, work)
+    for k in range(count):
+        gap, field.group[k] = field.points[k, 3], 0
+        if gap < -deepest:
+            field.group[k] = 1
+        elif gap < -SHALLOW * geoms.unit[0] and (
+            _is_false(geoms, geom_R, geom_p, x, y, near, work, k)
+            or (near < 0 and _is_elsewhere(work, count, k, TOUCHES * geoms.unit[0]))
+        ):
+            field.group[k] = 1
+    for k in range(count):
+        if field.group[k] == 0:
+            move_point(field, k, kept)
+            kept += 1
+    return kept
+
+
+@kernel
+def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
+    """Whether the deep point k of the list is through a wall, or in none of the solids that it is said to be in.
+
+    What came as deep on the way of the step is in the other where one of the two says so: a ridge may have come past
+    the end of another, or a solid end, below what came in.
+    """
+    gap, n, p = work.field.points[k, 3], vector(work.field.normals, k), vector(work.field.points, k)
+    shallow = SHALLOW * geoms.unit[0]
+    of_x, of_y = vector_sum(p, 0.5 * gap, n), vector_sum(p, -0.5 * gap, n)
+    under_x, over_y = vector_sum(of_x, -2.0 * shallow, n), vector_sum(of_y, 2.0 * shallow, n)
+    below, above = vector_sum(of_y, -0.5 * shallow, n), vector_sum(of_x, 0.5 * shallow, n)
+    if near >= 0:
+        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
+    feature, what, name = _features_of(work.field.ids[k])
+    one = not (work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap, n, work))
+    if what == TWO_RIDGES or what == RIDGES_BACK:
+        own, other = (x, name, of_x), (y, feature, of_y)
+        if is_ridge_in(geoms, geom_R, geom_p, own, other, work) != one:
+            return one
+        return not is_ridge_in(geoms, geom_R, geom_p, other, own, work)
+    if what == PEAK_OF_X:
+        return is_walled(geoms, geom_R, geom_p, y, under_x, below, work) or (
+            one and is_walled(geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, -INSIDE * gap, n), work)
+        )
+    return is_walled(geoms, geom_R, geom_p, x, over_y, above, work) or (
+        one and is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), work)
+    )
+
+
+@kernel
+def came_in(geom_R, geom_p, y, p, gap, n, work):
+    """Whether most of the depth of a point has come on the way of the step so far."""
+    goes = way_of_place(work.mesh.way, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
+    return vector_dot(n, out_of_body(geom_R, y, goes)) <= LESS * gap
+
+
+@kernel
+def _is_elsewhere(work, count, k, touch):
+    """Whether the peak of a deep point k of the list is far less deep in another plane, the one that it came through.
+
+    On the way of a step it may have come through any of them.
+    """
+    field = work.field
+    _, what, _ = _features_of(field.ids[k])
+    if work.mesh.query[1] != 0 or work.mesh.query[2] != 0 or what == TWO_RIDGES or what == RIDGES_BACK:
+        return False
+    part = 0.5 if what == PEAK_OF_X else -0.5
+    p = vector_sum(vector(field.points, k), part * field.points[k, 3], vector(field.normals, k))
+    for m in range(count):
+        q = vector_sum(vector(field.points, m), part * field.points[m, 3], vector(field.normals, m))
+        apart = vector_sum(p, -1.0, q)
+        if field.points[m, 3] > LESS * field.points[k, 3] and vector_dot(apart, apart) <= 16.0 * touch * touch:
+            return True
+    return False
+
+
+@kernel
+def _features_of(number):
+    """(Feature of Y, kind, feature of X) of the identity of a point."""
+    front = number // OF_SHAPE
+    return front // KINDS, front % KINDS, number % OF_SHAPE
+
+
+@kernel
+def is_ridge_in(geoms, geom_R, geom_p, own, other, work):
+    """Whether a ridge that passes below a ridge of another mesh is in that mesh there.
+
+    ``own`` and ``other`` are (mesh, ridge, point), the points those at which the lines of both are nearest.  Below an
+    edge of less than a right angle that point may be beside the solid, and the ridge in it farther along: it is looked
+    at where it is between the planes of both sides, and from there straight to the edge.
+    """
+    (x, ridge, p), (y, other_ridge, q) = own, other
+    along, shallow = 0.0, SHALLOW * geoms.unit[0]
+    n, depth = unit_of(vector_sum(q, -1.0, p))
+    a, u, length = ridge_line(geoms, geom_R, geom_p, x, ridge)
+    b, w, other_length = ridge_line(geoms, geom_R, geom_p, y, other_ridge)
+    cosine = vector_dot(u, w)
+    if geoms.mesh.sided[y] != SHEET:
+        e, sine = unit_of(vector_sum(u, -cosine, w))
+        low, high = math.inf, -math.inf
+        for k in range(2, 4):
+            side = side_of(geoms, geom_R, y, other_ridge, k)
+            at = depth * vector_dot(side, e) / max(-vector_dot(side, n), STEEP)
+            low, high = min(low, at), max(high, at)
+        margin = INSIDE * min(high - low, depth)
+        along = min(max(0.0, low + margin), high - margin) / sine
+    m, r = vector_sum(p, along, u), vector_sum(q, along * cosine, w)
+    if along != 0.0:
+        s, t = vector_dot(u, vector_sum(m, -1.0, a)), vector_dot(w, vector_sum(r, -1.0, b))
+        if min(min(s, length - s), min(t, other_length - t)) < -TOUCHES * geoms.unit[0]:
+            return False
+    out, _ = unit_of(vector_sum(r, -1.0, m))
+    start = vector_sum(m, -2.0 * shallow, out) if along == 0.0 else m
+    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), work)
+
+
+@kernel
+def is_walled(geoms, geom_R, geom_p, y, p, q, work):
+    """Whether a triangle of mesh y crosses the segment from p to q, world."""
+    a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
+    b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
+    lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
+    upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, False, work), work)

@@ -1,0 +1,76 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Features far below each other's planes are contacts only where one body is in the other (mesh_walls.py)."""
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from scenes.mesh_bodies import write_obj
+
+Pose, Primitive = mb.model.Pose, mb.model.Primitive
+DEEP = 0.0185
+
+
+def prism(section, half, first=0):
+    """Triangles of a prism along y; its cross-section (k, 2) in x and z, counterclockwise, is a fan from one corner."""
+    section = np.roll(section, -first, axis=0)
+    near, far = (np.insert(np.asarray(section, dtype=float), 1, y, axis=1) for y in (-half, half))
+    k = len(section)
+    caps = [c for i in range(1, k - 1) for c in (near[[0, i, i + 1]], far[[0, i + 1, i]])]
+    sides = [c for i in range(k) for j in [(i + 1) % k]
+             for c in ((near[i], far[i], far[j]), (near[i], far[j], near[j]))]  # fmt: skip
+    return np.array([*caps, *sides])
+
+
+def blade(low, high, length, half):
+    """A wedge whose edge is the y axis, between two slopes [degrees] above the x axis, and so long along x."""
+    a, b = np.tan(np.deg2rad([low, high]))
+    return prism([(0.0, 0.0), (length, length * a), (length, length * b)], half)
+
+
+def overlaps(tmp_path, *bodies):
+    """Pairs that ``initial_penetrations`` tells of bodies (triangles, pose), by depth [m]."""
+    scene = mb.Scene(primitives=tuple(
+        Primitive(f"body{k}", "mesh", base="free" if k else "weld", mass=1.0 if k else None, pose=pose,
+                  mesh=str(write_obj(tmp_path / f"body{k}.obj", corners)), collision_meshes="mesh")
+        for k, (corners, pose) in enumerate(bodies)
+    ), gravity=(0.0, 0.0, 0.0))  # fmt: skip
+    return mb.simulation.initial_penetrations(mb.build_world(scene)), mb.Simulator(scene)
+
+
+@pytest.mark.parametrize("half, deep", [(0.04, 0.0), (0.15, DEEP)])
+def test_edges_that_lean_past_each_other_are_in_each_other_only_as_far_as_they_reach(tmp_path, half, deep):
+    """Two blades that lean by 78 to 85 degrees, one turned about: 18.5 mm below its edge each is 87 mm beside it."""
+    turned = Pose((0.0, 0.0, -DEEP), (0.0, 0.0, 0.5 * np.pi))
+    told, sim = overlaps(tmp_path, (blade(-12.0, -5.0, 0.5, half), Pose()), (blade(5.0, 12.0, 0.5, half), turned))
+    certificate = sim.step().certificate
+    if deep == 0.0:
+        assert not told and certificate.penetration == 0.0 and sim.v == pytest.approx(0.0)
+    else:
+        assert told[0][2] == pytest.approx(deep, rel=1e-9) and sim.v[5] > 0.0
+
+
+@pytest.mark.parametrize("thickness, deep", [(0.001, 0.0), (0.02, 0.015)])
+def test_a_tip_below_a_plate_is_not_in_it(tmp_path, thickness, deep):
+    """15 mm below the upper side of a plate of 1 mm that stands on a wall, from beyond whose border it leads down."""
+    plate = prism([(-0.1, -0.1), (-0.098, -0.1), (-0.098, -thickness), (0.04, -thickness), (0.04, 0.0), (-0.1, 0.0)],
+                  0.06, 5)  # fmt: skip
+    told, sim = overlaps(tmp_path, (plate, Pose()), (blade(10.0, 15.0, 0.3, 0.035), Pose((0.0, 0.0, -0.015))))
+    certificate = sim.step().certificate
+    if deep == 0.0:
+        assert not told and certificate.penetration == 0.0 and sim.v == pytest.approx(0.0)
+    else:
+        assert told[0][2] == pytest.approx(deep, rel=1e-9)
+
+
+def test_a_tip_that_touches_a_floor_is_not_in_the_far_side_of_the_step_behind_it(tmp_path):
+    """By rounding it is in the floor, and so 12 mm below the side of a wall over which it leans out."""
+    floor = prism([(0.0, -0.05), (0.0, 0.003), (-0.003, 0.003), (-0.003, 0.0), (-0.05, 0.0), (-0.05, -0.05)], 0.06, 3)
+    body = blade(30.0, 40.0, 0.2, 0.035)
+    told, sim = overlaps(tmp_path, (floor, Pose()), (body, Pose((-0.012, 0.0, -1e-9))))
+    certificate = sim.step().certificate
+    assert not told and certificate.penetration < 1e-8 and sim.v == pytest.approx(0.0, abs=1e-5)
+
+
