@@ -68,10 +68,10 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     of_x, of_y = vector_sum(p, 0.5 * gap, n), vector_sum(p, -0.5 * gap, n)
     under_x, over_y = vector_sum(of_x, -2.0 * shallow, n), vector_sum(of_y, 2.0 * shallow, n)
     below, above = vector_sum(of_y, -0.5 * shallow, n), vector_sum(of_x, 0.5 * shallow, n)
-    if near >= 0:
-        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
-    feature, what, name = _features_of(work.field.ids[k])
     one = not (work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap, n, work))
+    if near >= 0:
+        return one and is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
+    feature, what, name = _features_of(work.field.ids[k])
     if what == TWO_RIDGES or what == RIDGES_BACK:
         own, other = (x, name, of_x), (y, feature, of_y)
         if is_ridge_in(geoms, geom_R, geom_p, own, other, work) != one:
