@@ -43,6 +43,7 @@ SHAPES = {
     "ellipsoid": Shape("ellipsoid", (0.05, 0.06, 0.07), None),
     "convex": convex(0.06 * CUBE),
 }
+CHECKERED = 0.08  #: height of every other grid point [m]
 KINDS = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex")
 PLANE = Shape("plane", (), np.zeros(3))
 
@@ -242,10 +243,11 @@ def coal_distance(shape, ground, wedges):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("roughness", [0.003, 0.02, 0.1])
+@pytest.mark.parametrize("roughness", [0.003, 0.02, 0.1, CHECKERED])
 def test_near_shapes_over_rough_ground_have_the_distance_that_coal_finds(roughness, kind):
     rng = np.random.default_rng([7, KINDS.index(kind), int(1000 * roughness)])
-    ground = field(roughness * rng.random((17, 17)), (1.0, 1.0))
+    heights = np.indices((17, 17)).sum(0) % 2 if roughness == CHECKERED else rng.random((17, 17))
+    ground = field(roughness * heights, (1.0, 1.0))
     wedges = [wedge(corners) for corners in ground.points.vertices[ground.points.triangles]]
     for _ in range(6):
         R = random_rotation(rng)
@@ -264,6 +266,7 @@ def test_near_shapes_over_rough_ground_have_the_distance_that_coal_finds(roughne
         m = manifold(shape, ground, on_way=True)
         assert 0.0 < distance < 0.6 * MARGIN
         assert len(m.gap) >= 1 and m.gap.min() == pytest.approx(distance, abs=1e-5), (distance, m)
+        assert manifold(shape, ground).gap.min(initial=np.inf) > 0.0  # beyond a ridge no plane counts
         assert np.abs(np.linalg.norm(m.normal, axis=1) - 1.0).max() < 1e-12
 
 
