@@ -22,9 +22,10 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.types import HOLLOW
+from mb_contact.types import HOLLOW, SHAPE_CONE
 
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
+SHARP = 1.3  #: angle of an edge below which a convex shape is sharp [rad]
 SHEET = 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
 DEEPEST_OF_SOFT = 1.0  #: the same of shapes that give way,
@@ -213,6 +214,16 @@ def least_width(geoms, g):
         if width > 0.0 and width < least:
             least = width
     return least
+
+
+@kernel
+def is_sharp(geoms, g):
+    """Whether a convex shape has edges or a tip of less than SHARP: near those it is thinner than any way."""
+    angle = geoms.sharpest[g]
+    if geoms.kind[g] == SHAPE_CONE:
+        radius, height = geoms.size[g, 0], 2.0 * geoms.size[g, 1]
+        angle = min(math.atan2(height, radius), 2.0 * math.atan2(radius, height))
+    return angle < SHARP
 
 
 @kernel

@@ -20,7 +20,16 @@ from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.collision.manifold_normals import ALIKE
 from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
-from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, least_width, put_relative
+from mb_contact.core.collision.mesh_tree import (
+    ASIDE,
+    DEEPEST,
+    SHALLOW,
+    SHEET,
+    TOUCHES,
+    is_sharp,
+    least_width,
+    put_relative,
+)
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
@@ -51,6 +60,8 @@ AIM = 6e-9  #: and at which it is looked for [m]
 BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
+LOOKS_OF_SHARP = 4  #: least looks on the way of a shape with sharp edges that goes farther than
+NARROW = 0.01  #: this part of the smallest half width: near its edges it is thinner than that way
 STEPS = 16  #: most looks for it,
 AT_ONCE = 4.0  #: times that it would have to go faster than it did, from which it did not come on this way,
 CUTS = 6  #: most looks for a line that has cut a ridge,
@@ -133,7 +144,10 @@ def _meets(h, pair):
         put_relative(b.geom_R, b.geom_p, y, x, mesh.start)
     else:
         put_relative(b.geom_R, b.geom_p, x, y, mesh.start)
-    looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
+    width = min(least_width(geoms, x), least_width(geoms, y))
+    looks = 1 + min(int(far / (DEEPEST * width)), SAMPLES - 1)
+    if far > NARROW * width and (is_sharp(geoms, x) or is_sharp(geoms, y)):
+        looks = max(looks, LOOKS_OF_SHARP)
     for k in range(1, looks + 1):
         t = k / looks
         worst = _look(h, pair, t, reach)
