@@ -15,7 +15,6 @@ from mb_contact.core.tree.spatial import (
     ZERO,
     length_of,
     opposite,
-    put_vector,
     vector_dot,
     vector_product,
     vector_sum,
@@ -77,8 +76,7 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
 
     ``ridge`` is one end and the direction.  Where one of two that cross ends at the other, the ridge is on the surface
     of X, and beside it however far below the lowest line.  A sharp edge of X that cuts the ridge is thinner where they
-    cross than it is deep: the ridge is in X beside that.  A line that ends below a ridge which is not in X may have cut
-    it on its way: it is noted.
+    cross than it is deep: the ridge is in X beside that.
     """
     a, u = ridge
     code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
@@ -110,22 +108,9 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
             at = min(max(s, 0.0), length)
             line = (a, u, length) if beside >= 0.0 else (vector_sum(a, at, u), u, 0.0)
             if not is_within(geoms, geom_R, geom_p, x, line, min(at, line[2]), min(tol, ON_SURFACE * -gap)):
-                note_below(work.field, n, vector_sum(vector_sum(a, s, u), 0.5 * gap, n), gap)
                 continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
             continue
         p = vector_sum(vector_sum(a, s, u), 0.5 * gap, n)
         count = add_field_point(work, count, p, gap, n, OF_EDGE, name, 2 * code + k, tol)
     return count
-
-
-@kernel
-def note_below(field, n, p, gap):
-    """Note a line of a shape, ``gap`` below a ridge along n, as long as there is room."""
-    k = field.cuts[0]
-    if k < field.below.shape[1]:
-        put_vector(field.below[0], k, n)
-        for i in range(3):
-            field.below[0, k, 3 + i] = p[i]
-        field.below[0, k, 6] = gap
-        field.cuts[0] = k + 1

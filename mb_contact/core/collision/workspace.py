@@ -9,7 +9,6 @@ from mb_contact.compile.handles import handle
 from mb_contact.core.declare import Integers, Reals, allocate
 
 FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
-MOST_BELOW = 8  #: lines of a shape below ridges that are kept
 FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice
 
 
@@ -21,9 +20,6 @@ class FieldWork(NamedTuple):
     normals: Annotated[Reals, "c", 3]  #: from the field to the shape
     group: Annotated[Integers, "c"]  #: of points whose normals are alike
     seen: Annotated[Integers, "s"]  #: planes that have been looked at
-    #: lines of the shape below ridges that are not in it: normal, point and gap; their number is ``cuts``
-    below: Annotated[Reals, 2, MOST_BELOW, 7]
-    cuts: Annotated[Integers, 1]
 
 
 class MeshWork(NamedTuple):

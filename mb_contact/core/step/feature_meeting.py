@@ -15,9 +15,7 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 
 import math
 
-from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.collision.manifold_normals import ALIKE
 from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import (
@@ -35,14 +33,7 @@ from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
 from mb_contact.core.step.exchange import exchange
 from mb_contact.core.step.need import ASKED, CORRECTED, MASKED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
-from mb_contact.core.step.pair_motion import (
-    end_of_step,
-    find_contacts,
-    find_motion,
-    moved_back,
-    place_at_end,
-    taken_back,
-)
+from mb_contact.core.step.pair_motion import end_of_step, find_contacts, find_motion, place_at_end, taken_back
 from mb_contact.core.step.position_correction import (
     MOST_CORRECTIONS,
     ask_for,
@@ -51,7 +42,7 @@ from mb_contact.core.step.position_correction import (
     deepest_before,
     has_asked,
 )
-from mb_contact.core.tree.spatial import ZERO, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
@@ -60,12 +51,10 @@ AIM = 6e-9  #: and at which it is looked for [m]
 BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
-LOOKS_OF_SHARP = 4  #: least looks on the way of a shape with sharp edges that goes farther than
-NARROW = 0.01  #: this part of the smallest half width: near its edges it is thinner than that way
+LOOKS_OF_SHARP = 16  #: most looks for the sake of sharp edges, near which a shape is thinner than its way: one
+NARROW = 0.02  #: for this part of the smallest half width
 STEPS = 16  #: most looks for it,
 AT_ONCE = 4.0  #: times that it would have to go faster than it did, from which it did not come on this way,
-CUTS = 6  #: most looks for a line that has cut a ridge,
-THIN = 0.05  #: and part of its depth below it at which the first one is
 ON_FROM = 0.01  #: and part of what is left by which the first one that came short goes on
 
 
@@ -146,14 +135,11 @@ def _meets(h, pair):
         put_relative(b.geom_R, b.geom_p, x, y, mesh.start)
     width = min(least_width(geoms, x), least_width(geoms, y))
     looks = 1 + min(int(far / (DEEPEST * width)), SAMPLES - 1)
-    if far > NARROW * width and (is_sharp(geoms, x) or is_sharp(geoms, y)):
-        looks = max(looks, LOOKS_OF_SHARP)
+    if is_sharp(geoms, x) or is_sharp(geoms, y):
+        looks = max(looks, min(1 + int(far / (NARROW * width)), LOOKS_OF_SHARP))
     for k in range(1, looks + 1):
-        t = k / looks
-        worst = _look(h, pair, t, reach)
-        if worst < 0 and need.poses.work.field.cuts[0] > 0:
-            worst, t = _look_for_cuts(h, pair, t, reach)
-        if k == looks and t == 1.0:
+        worst = _look(h, pair, k / looks, reach)
+        if k == looks:
             for i in range(need.found.count[0]):
                 known = find_contact(h.contacts, pair, need.found.feature[i], 0) >= 0
                 if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or known:
@@ -161,9 +147,9 @@ def _meets(h, pair):
         if worst >= 0:
             need.mesh_end[2] = need.found.gap[worst]
             if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
-                motion.time[0] = t  # one normal, and points of the body: they are the same all the way
+                motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
             else:
-                _go_back(h, pair, t, worst, reach)
+                _go_back(h, pair, k / looks, worst, reach)
             return True
     return False
 
@@ -217,49 +203,6 @@ def _look(h, pair, t, reach):
         ):
             worst, depth = i, -found.gap[i]
     return worst
-
-
-@kernel
-def _look_for_cuts(h, pair, t, reach):
-    """Whether lines that are below ridges at t have cut these on their way: a thin tip of a shape may have passed.
-
-    Returns
-    -------
-    worst, time
-        As ``_look`` at that time; -1 and t where none has, and then all is as that look left it.
-    """
-    field, motion = h.need.poses.work.field, h.need.motion
-    x, y = h.geoms.pairs[pair, 0], h.geoms.pairs[pair, 1]
-    sign = -1.0 if y_comes_first(h.geoms.kind, h.geoms.size, x, y) else 1.0
-    count = field.cuts[0]
-    copy(7 * count, field.below[0].reshape(-1), field.below[1].reshape(-1))
-    for k in range(count):
-        n, p, deep = vector_sum(ZERO, sign, vector(field.below[1], k)), field.below[1, k, 3:6], -field.below[1, k, 6]
-        start = vector_dot(n, moved_back(motion, n, (p[0], p[1], p[2]), -deep, t)[1])
-        if start < 0.0:
-            continue
-        low, high, seen = 0.0, t, t * (start + THIN * deep) / (start + deep)
-        for _ in range(CUTS):
-            worst = _look(h, pair, seen, reach)
-            if worst >= 0:
-                return worst, seen
-            if _is_below(field, n, sign):
-                high = seen
-            else:
-                low = seen
-            seen = 0.5 * (low + high)
-    if count > 0:
-        _look(h, pair, t, reach)
-    return -1, t
-
-
-@kernel
-def _is_below(field, n, sign):
-    """Whether a line has been noted that is below a ridge along n."""
-    for k in range(field.cuts[0]):
-        if sign * vector_dot(n, vector(field.below[0], k)) > ALIKE:
-            return True
-    return False
 
 
 @kernel

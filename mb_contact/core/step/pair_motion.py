@@ -275,7 +275,6 @@ def find_contacts(h, pair, reach, on_way):
     """
     b = h.need.poses
     b.candidates[0], b.reach[0], b.work.mesh.query[1] = pair, reach, on_way
-    b.work.field.cuts[0] = 0
     build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found)
     b.work.mesh.query[1] = 0
 
@@ -286,13 +285,8 @@ def taken_back(h, i, t):
 
     Reads: need.  Writes: nothing.
     """
-    found = h.need.found
-    return moved_back(h.need.motion, vector(found.normal, i), vector(found.point, i), found.gap[i], t)
-
-
-@kernel
-def moved_back(motion, n, p, gap, t):
-    """``taken_back`` of a contact with this normal, point and gap."""
+    found, motion = h.need.found, h.need.motion
+    n, p, gap = vector(found.normal, i), vector(found.point, i), found.gap[i]
     on_a = at_start(motion, 0, t, vector_sum(p, 0.5 * gap, n))
     on_b = at_start(motion, 1, t, vector_sum(p, -0.5 * gap, n))
     apart = vector_sum(on_a, -1.0, on_b)
