@@ -16,15 +16,21 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
-from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, least_width, put_relative
+from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, least_width
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
 from mb_contact.core.step.exchange import exchange
 from mb_contact.core.step.need import ASKED, CORRECTED, MASKED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
-from mb_contact.core.step.pair_motion import end_of_step, find_contacts, find_motion, place_at_end, taken_back
+from mb_contact.core.step.pair_motion import (
+    end_of_step,
+    find_contacts,
+    find_motion,
+    place_at_end,
+    put_start,
+    taken_back,
+)
 from mb_contact.core.step.position_correction import (
     MOST_CORRECTIONS,
     ask_for,
@@ -116,12 +122,9 @@ def _meets(h, pair):
                 _note_end(need, pair, h.contacts.gap[i])
         need.found.count[0] = 0
         return False
-    deep, mesh, b = max(-deepest_before(h, pair), 0.0), need.poses.work.mesh, h.buffers
+    deep, mesh = max(-deepest_before(h, pair), 0.0), need.poses.work.mesh
     reach, mesh.limit[1] = ASIDE * far + deep, deep + 2.0 * SHALLOW * geoms.unit[0]
-    if y_comes_first(geoms.kind, geoms.size, x, y):
-        put_relative(b.geom_R, b.geom_p, y, x, mesh.start)
-    else:
-        put_relative(b.geom_R, b.geom_p, x, y, mesh.start)
+    put_start(h, pair, h.buffers.geom_R, h.buffers.geom_p)
     looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
     for k in range(1, looks + 1):
         worst = _look(h, pair, k / looks, reach)
