@@ -37,7 +37,8 @@ def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
     """Leave out points that are deeper than what a feature can tell, or through a wall; returns the number of points.
 
     From a point of X that is in the solid the way out along the normal meets no other triangle of Y; ``near`` of them
-    are at hand, -1 where both are meshes.
+    are at hand, -1 where both are meshes.  What is left out on the way of a step although most of its depth has come
+    there may have met another feature of a thin wall: ``work.mesh.walled`` counts it.
     """
     field, kept, deepest = work.field, 0, deepest_of(geoms, x, y, work)
     for k in range(count):
@@ -49,6 +50,9 @@ def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
             or (near < 0 and _is_elsewhere(work, count, k, TOUCHES * geoms.unit[0]))
         ):
             field.group[k] = 1
+            n, p = vector(field.normals, k), vector(field.points, k)
+            if work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, LESS * gap, n, work):
+                work.mesh.walled[0] += 1
     for k in range(count):
         if field.group[k] == 0:
             move_point(field, k, kept)
@@ -85,7 +89,7 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
 
 @kernel
 def came_in(geom_R, geom_p, y, p, gap, n, work):
-    """Whether a point had no gap less than zero along n where the step started, and has this one now."""
+    """Whether a point has come so far along n since the step started, ``gap`` less than zero [m]."""
     goes = way_of_place(work.mesh.way, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
     return vector_dot(n, out_of_body(geom_R, y, goes)) <= gap
 

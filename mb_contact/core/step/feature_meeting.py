@@ -47,6 +47,7 @@ CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found
 AIM = 6e-9  #: and at which it is looked for [m]
 BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
+FINER = 4  #: times more looks where something may have come through a wall
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
 STEPS = 16  #: most looks for it,
 AT_ONCE = 4.0  #: times that it would have to go faster than it did, from which it did not come on this way,
@@ -126,21 +127,32 @@ def _meets(h, pair):
     reach, mesh.limit[1] = ASIDE * far + deep, deep + 2.0 * SHALLOW * geoms.unit[0]
     put_start(h, pair, h.buffers.geom_R, h.buffers.geom_p)
     looks = 1 + min(int(far / (DEEPEST * min(least_width(geoms, x), least_width(geoms, y)))), SAMPLES - 1)
-    for k in range(1, looks + 1):
-        worst = _look(h, pair, k / looks, reach)
-        if k == looks:
-            for i in range(need.found.count[0]):
-                known = find_contact(h.contacts, pair, need.found.feature[i], 0) >= 0
-                if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or known:
-                    _note_end(need, pair, need.found.gap[i])
-        if worst >= 0:
-            need.mesh_end[2] = need.found.gap[worst]
-            if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
-                motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
-            else:
-                _go_back(h, pair, k / looks, worst, reach)
-            return True
+    for times in (1, FINER):  # again where something may have come through a wall, which is thinner than the shapes
+        mesh.walled[0] = 0
+        for k in range(1, times * looks + 1):
+            worst = _look(h, pair, k / (times * looks), reach)
+            if k == times * looks:
+                _note_ends(h, pair)
+            if worst >= 0:
+                need.mesh_end[2] = need.found.gap[worst]
+                if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
+                    motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
+                else:
+                    _go_back(h, pair, k / (times * looks), worst, reach)
+                return True
+        if mesh.walled[0] == 0:
+            break
     return False
+
+
+@kernel
+def _note_ends(h, pair):
+    """Keep the smallest gap of the features of a pair where the step ends that are known, or not in each other."""
+    found = h.need.found
+    for i in range(found.count[0]):
+        known = find_contact(h.contacts, pair, found.feature[i], 0) >= 0
+        if found.gap[i] >= -OVERLAPS * h.geoms.unit[0] or known:
+            _note_end(h.need, pair, found.gap[i])
 
 
 @kernel
