@@ -284,7 +284,7 @@ def find_contacts(h, pair, reach, on_way):
 def put_start(h, pair, geom_R, geom_p):
     """Where one shape of a pair is in the axes of the other where their way starts, for meshes.
 
-    Reads: geoms, need.  Writes: need.
+    Reads: geoms.  Writes: need.
     """
     geoms, start = h.geoms, h.need.poses.work.mesh.start
     x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
