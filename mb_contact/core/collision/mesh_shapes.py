@@ -57,7 +57,8 @@ def shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
     touch = tol if work.mesh.query[2] == 0 else far  # rows of soft pairs stand for the whole step
     lower, upper = box_of_shape(geoms, geom_R, geom_p, x, y, far)
     put_relative(geom_R, geom_p, x, y, work.mesh.relative)
-    put_way(work)
+    if work.mesh.query[1] != 0:
+        put_way(work)
     for k in range(3):
         axis = body_axis(geom_R, x, k)
         work.mesh.own[0, k] = -far - reach(geoms, geom_R, x, opposite(axis))

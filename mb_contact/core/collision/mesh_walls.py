@@ -37,7 +37,8 @@ def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
     """Leave out points that are deeper than what a feature can tell, or through a wall; returns the number of points.
 
     From a point of X that is in the solid the way out along the normal meets no other triangle of Y; ``near`` of them
-    are at hand, -1 where both are meshes.
+    are at hand, -1 where both are meshes.  What is left out on the way of a step although most of its depth has come
+    there may have met another feature of a thin wall: ``work.mesh.walled`` counts it.
     """
     field, kept, deepest = work.field, 0, deepest_of(geoms, x, y, work)
     for k in range(count):
@@ -49,6 +50,9 @@ def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
             or (near < 0 and _is_elsewhere(work, count, k, TOUCHES * geoms.unit[0]))
         ):
             field.group[k] = 1
+            n, p = vector(field.normals, k), vector(field.points, k)
+            if work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, LESS * gap, n, work):
+                work.mesh.walled[0] += 1
     for k in range(count):
         if field.group[k] == 0:
             move_point(field, k, kept)
@@ -58,39 +62,36 @@ def drop_false(geoms, geom_R, geom_p, x, y, near, work, count):
 
 @kernel
 def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
-    """Whether the deep point k of the list is through a wall, or in none of the solids that it is said to be in.
+    """Whether the deep point k of the list is through a wall, or not in both of the solids that it is said to be in.
 
-    What came as deep on the way of the step is in the other where one of the two says so: a ridge may have come past
-    the end of another, or a solid end, below what came in.
+    On the way of a step they may have gone through a wall: then the features that met count, wherever they are now.
     """
     gap, n, p = work.field.points[k, 3], vector(work.field.normals, k), vector(work.field.points, k)
     shallow = SHALLOW * geoms.unit[0]
     of_x, of_y = vector_sum(p, 0.5 * gap, n), vector_sum(p, -0.5 * gap, n)
     under_x, over_y = vector_sum(of_x, -2.0 * shallow, n), vector_sum(of_y, 2.0 * shallow, n)
-    below, above = vector_sum(of_y, -0.5 * shallow, n), vector_sum(of_x, 0.5 * shallow, n)
-    one = not (work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap, n, work))
+    if work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap + shallow, n, work):
+        return False
     if near >= 0:
-        return one and is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
+        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
     feature, what, name = _features_of(work.field.ids[k])
     if what == TWO_RIDGES or what == RIDGES_BACK:
         own, other = (x, name, of_x), (y, feature, of_y)
-        if is_ridge_in(geoms, geom_R, geom_p, own, other, work) != one:
-            return one
-        return not is_ridge_in(geoms, geom_R, geom_p, other, own, work)
-    if what == PEAK_OF_X:
-        return is_walled(geoms, geom_R, geom_p, y, under_x, below, work) or (
-            one and is_walled(geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, -INSIDE * gap, n), work)
+        return not (
+            is_ridge_in(geoms, geom_R, geom_p, own, other, work)
+            and is_ridge_in(geoms, geom_R, geom_p, other, own, work)
         )
-    return is_walled(geoms, geom_R, geom_p, x, over_y, above, work) or (
-        one and is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), work)
+    skin_x, skin_y = (shallow, -INSIDE * gap) if what == PEAK_OF_X else (-INSIDE * gap, shallow)
+    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), work) or is_walled(
+        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), work
     )
 
 
 @kernel
 def came_in(geom_R, geom_p, y, p, gap, n, work):
-    """Whether most of the depth of a point has come on the way of the step so far."""
+    """Whether a point has come so far along n since the step started, ``gap`` less than zero [m]."""
     goes = way_of_place(work.mesh.way, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))))
-    return vector_dot(n, out_of_body(geom_R, y, goes)) <= LESS * gap
+    return vector_dot(n, out_of_body(geom_R, y, goes)) <= gap
 
 
 @kernel

@@ -30,6 +30,7 @@ class MeshWork(NamedTuple):
     first: Annotated[Integers, "t"]  #: of each plane the place of the first one
     seen: Annotated[Integers, "t"]  #: and the last query that has looked at it
     query: Annotated[Integers, 3]  #: its number; 1 on the way of a step, where features may overlap deeply; 1 if soft
+    walled: Annotated[Integers, 1]  #: points left out on that way that may have come through a wall
     pairs: Annotated[Integers, 1]  #: of leaves of two meshes, whose triangles were compared
     limit: Annotated[Reals, 2]  #: deepest overlap on that way, and how deep features may be at its start [m]
     stack: Annotated[Integers, 1024]  #: nodes that wait

@@ -16,7 +16,7 @@ from mb_contact.core.collision.meeting import answer, ask, separation_along
 from mb_contact.core.handle import DT, UNIT_LENGTH
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.step.need import CORRECTED, COUNT, LOOKS_BACK, MEAN, NO_SHAPES, ON, OUT, is_soft, verdict_on
-from mb_contact.core.step.pair_motion import find_contacts, second_order
+from mb_contact.core.step.pair_motion import find_contacts, put_start, second_order
 from mb_contact.core.tree.spatial import vector
 from mb_contact.core.workspace import DEEPEST_PAIR, END_GAP, PAIRS_HELD, PAIRS_MET, PAIRS_PASSED
 from mb_contact.types import SHAPE_PLANE
@@ -100,6 +100,7 @@ def _measure_triangles(h, pair):
     """The smallest gap of the features of a pair with a mesh or a height field, which is placed."""
     found, out = h.need.found, h.work.record
     h.need.poses.work.mesh.limit[0] = h.need.poses.work.mesh.limit[1] = h.geoms.margin[0]
+    put_start(h, pair, h.need.poses.geom_R, h.need.poses.geom_p)
     find_contacts(h, pair, h.geoms.margin[0], 1)
     for i in range(found.count[0]):
         if found.gap[i] < out[END_GAP]:

@@ -16,24 +16,21 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
-from mb_contact.core.collision.mesh_tree import (
-    ASIDE,
-    DEEPEST,
-    SHALLOW,
-    SHEET,
-    TOUCHES,
-    is_sharp,
-    least_width,
-    put_relative,
-)
+from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, is_sharp, least_width
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
 from mb_contact.core.step.exchange import exchange
 from mb_contact.core.step.need import ASKED, CORRECTED, MASKED, MEAN, MOST_ROUNDS, ROUND, is_soft, join, put_met
-from mb_contact.core.step.pair_motion import end_of_step, find_contacts, find_motion, place_at_end, taken_back
+from mb_contact.core.step.pair_motion import (
+    end_of_step,
+    find_contacts,
+    find_motion,
+    place_at_end,
+    put_start,
+    taken_back,
+)
 from mb_contact.core.step.position_correction import (
     MOST_CORRECTIONS,
     ask_for,
@@ -50,6 +47,7 @@ CLOSE = 1e-8  #: and depth up to which the moment at which they touched is found
 AIM = 6e-9  #: and at which it is looked for [m]
 BENDS = 5e-9  #: depth from which positions of features that touched are corrected [m]
 STILL = 1e-10  #: motion against each other of a pair that ends as it began [m]
+FINER = 4  #: times more looks where something may have come through a wall
 SAMPLES = 400  #: most looks on the way of a fast body: 0.1 m past a wall of 1 mm
 LOOKS_OF_SHARP = 16  #: most looks for the sake of sharp edges, near which a shape is thinner than its way: one
 NARROW = 0.02  #: for this part of the smallest half width
@@ -127,31 +125,40 @@ def _meets(h, pair):
                 _note_end(need, pair, h.contacts.gap[i])
         need.found.count[0] = 0
         return False
-    deep, mesh, b = max(-deepest_before(h, pair), 0.0), need.poses.work.mesh, h.buffers
+    deep, mesh = max(-deepest_before(h, pair), 0.0), need.poses.work.mesh
     reach, mesh.limit[1] = ASIDE * far + deep, deep + 2.0 * SHALLOW * geoms.unit[0]
-    if y_comes_first(geoms.kind, geoms.size, x, y):
-        put_relative(b.geom_R, b.geom_p, y, x, mesh.start)
-    else:
-        put_relative(b.geom_R, b.geom_p, x, y, mesh.start)
+    put_start(h, pair, h.buffers.geom_R, h.buffers.geom_p)
     width = min(least_width(geoms, x), least_width(geoms, y))
     looks = 1 + min(int(far / (DEEPEST * width)), SAMPLES - 1)
     if is_sharp(geoms, x) or is_sharp(geoms, y):
         looks = max(looks, min(1 + int(far / (NARROW * width)), LOOKS_OF_SHARP))
-    for k in range(1, looks + 1):
-        worst = _look(h, pair, k / looks, reach)
-        if k == looks:
-            for i in range(need.found.count[0]):
-                known = find_contact(h.contacts, pair, need.found.feature[i], 0) >= 0
-                if need.found.gap[i] >= -OVERLAPS * geoms.unit[0] or known:
-                    _note_end(need, pair, need.found.gap[i])
-        if worst >= 0:
-            need.mesh_end[2] = need.found.gap[worst]
-            if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
-                motion.time[0] = k / looks  # one normal, and points of the body: they are the same all the way
-            else:
-                _go_back(h, pair, k / looks, worst, reach)
-            return True
+    for times in (1, FINER):  # again where something may have come through a wall, which is thinner than the shapes
+        mesh.walled[0] = 0
+        for k in range(1, times * looks + 1):
+            t = k / (times * looks)
+            worst = _look(h, pair, t, reach)
+            if k == times * looks:
+                _note_ends(h, pair)
+            if worst >= 0:
+                need.mesh_end[2] = need.found.gap[worst]
+                if geoms.kind[x] == SHAPE_PLANE or geoms.kind[y] == SHAPE_PLANE:
+                    motion.time[0] = t  # one normal, and points of the body: they are the same all the way
+                else:
+                    _go_back(h, pair, t, worst, reach)
+                return True
+        if mesh.walled[0] == 0:
+            break
     return False
+
+
+@kernel
+def _note_ends(h, pair):
+    """Keep the smallest gap of the features of a pair where the step ends that are known, or not in each other."""
+    found = h.need.found
+    for i in range(found.count[0]):
+        known = find_contact(h.contacts, pair, found.feature[i], 0) >= 0
+        if found.gap[i] >= -OVERLAPS * h.geoms.unit[0] or known:
+            _note_end(h.need, pair, found.gap[i])
 
 
 @kernel

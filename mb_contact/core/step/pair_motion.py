@@ -9,7 +9,7 @@ from mb_contact.core.arrays import copy
 from mb_contact.core.collision.broadphase import relative_way
 from mb_contact.core.collision.geometry import pose_of_shape
 from mb_contact.core.collision.manifold_normals import STALL, climb
-from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.collision.manifolds import build_contacts, y_comes_first
 from mb_contact.core.collision.meeting import (
     at_start,
     place_pair,
@@ -17,6 +17,7 @@ from mb_contact.core.collision.meeting import (
     set_motion,
     way_of_centre,
 )
+from mb_contact.core.collision.mesh_tree import put_relative
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.need import (
@@ -277,6 +278,20 @@ def find_contacts(h, pair, reach, on_way):
     b.candidates[0], b.reach[0], b.work.mesh.query[1] = pair, reach, on_way
     build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, 1, b.reach, b.witness, b.work, h.need.found)
     b.work.mesh.query[1] = 0
+
+
+@kernel
+def put_start(h, pair, geom_R, geom_p):
+    """Where one shape of a pair is in the axes of the other where their way starts, for meshes.
+
+    Reads: geoms.  Writes: need.
+    """
+    geoms, start = h.geoms, h.need.poses.work.mesh.start
+    x, y = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    if y_comes_first(geoms.kind, geoms.size, x, y):
+        put_relative(geom_R, geom_p, y, x, start)
+    else:
+        put_relative(geom_R, geom_p, x, y, start)
 
 
 @kernel
