@@ -81,7 +81,9 @@ class EmbeddedStep:
         G, by_q = self._rows(d, q, v)
         along, bent, mine = np.eye(self._c.N), np.zeros((self._c.N, self._c.N)), np.zeros(len(G), bool)
         g, kin = self._parts, d.start[0].kin
-        for i in range(len(g.base)):
+        for i, part in enumerate(self._c.parts):
+            if not (part.closures or part.gears):  # a flexible link
+                continue
             dofs = g.dof[g.first_dof[i] : g.first_dof[i + 1]]
             reduced_rows(self._c.tree, kin, self._aggregates, i)
             own = G[:, dofs].any(axis=1)

@@ -141,7 +141,7 @@ class Differentiator:
 
     def __init__(self, context, twin=None):
         self.context, tree = context, context.tree
-        self._derivatives = make_derivative_arrays(tree)
+        self._derivatives = make_derivative_arrays(tree, context.world.flexible)
         self._d = make_derivative_handle(self._derivatives)
         self.start = self._derivatives, self._d  #: of inverse dynamics where the step began, behind ``solve``
         self._cores = all_cores(context.world.geoms)
@@ -154,7 +154,7 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
-        self._embedded = EmbeddedStep(context, twin) if context.parts and self._never is None else None
+        self._embedded = EmbeddedStep(context, twin) if context.embeds and self._never is None else None
         self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
@@ -162,7 +162,7 @@ class Differentiator:
     @cached_property
     def end(self):
         """As ``start``, for inverse dynamics where a step ends."""
-        arrays = make_derivative_arrays(self.context.tree)
+        arrays = make_derivative_arrays(self.context.tree, self.context.world.flexible)
         return arrays, make_derivative_handle(arrays)
 
     def _allocate(self, rows, contacts):
@@ -171,9 +171,6 @@ class Differentiator:
         n, N = len(tree.parent), len(tree.armature)
         self._rows, self._contacts = rows + rows // 2 + 6, contacts + contacts // 2 + 2
         body = np.repeat(np.arange(n), tree.nv).astype(np.int64)
-        tip = np.array([tree.v_start[k] + tree.nv[k] - 1 for k in range(n)], np.int64)
-        for k in np.flatnonzero(tree.nv == 0):
-            tip[k] = tip[tree.parent[k]] if tree.parent[k] >= 0 else -1
         depth, root = np.zeros(N, np.int64), np.asarray(tree.root)[body]
         for i, before in enumerate(self._derivatives.before):
             depth[i] = 1 + (depth[before] if before >= 0 else 0)
@@ -181,8 +178,8 @@ class Differentiator:
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
             K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
-            gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
-            chain=np.concatenate(([0], np.cumsum(depth))),
+            gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body,
+            tip=self._derivatives.tip, chain=np.concatenate(([0], np.cumsum(depth))),
             alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
             joint_v=np.asarray(c.world.joint_v, np.int64),
         )  # fmt: skip

@@ -151,7 +151,7 @@ def _slide(g, a, row, first, near, soft):
         return
     x, y, r, normal = a.sol.u[first], a.sol.u[first + 1], a.sol.r, bounding(g, a, row)
     speed, force = np.sqrt(x * x + y * y), np.sqrt(r[first] ** 2 + r[first + 1] ** 2)
-    scale = max(g.compliance[first], 1e-300) ** 0.25 * max(g.compliance[first + 1], 1e-300) ** 0.25
+    scale = _both_ways(g, first)
     left, part = (m * normal - force) * scale, speed / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row // 3, a.contacts.pair[row // 3], max(left, part))
@@ -162,6 +162,14 @@ def _slide(g, a, row, first, near, soft):
     s, t = (x / speed, y / speed) if speed > 0.0 else (-r[first] / force, -r[first + 1] / force)
     _add(g, first, -t, s, speed / (m * normal), soft)
     g.drag[first], g.drag[first + 1] = -m * s, -m * t
+
+
+@kernel
+def _both_ways(g, first):
+    """Square root of the mean compliance of two tangents, or of the one along which anything moves."""
+    x, y = g.compliance[first], g.compliance[first + 1]
+    x, y = x if x >= g.mobile[0] else y, y if y >= g.mobile[0] else x
+    return max(x, 1e-300) ** 0.25 * max(y, 1e-300) ** 0.25
 
 
 @kernel

@@ -22,6 +22,7 @@ from mb_contact.core.gradients.motion import (
     push_outside,
     settle_push,
     turn_wrenches,
+    twists_along,
     velocity_at,
 )
 from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS, UNEQUAL
@@ -153,8 +154,7 @@ def _contact(g, a, i, before, dt):
     asked = asked_slip(g, a, k, m, x, dt) if bent else ZERO
     for e in range(g.count[PATH]):
         j, side = g.path[e], g.side[e]
-        S = spatial(g.S, j)
-        S_a, S_b = S if side != 2 else STILL, S if side != 1 else STILL
+        S_a, S_b = twists_along(g, e)
         dn = placed(g, i, 0, S_a, S_b), placed(g, i, 1, S_a, S_b), placed(g, i, 2, S_a, S_b)
         dx = placed(g, i, 3, S_a, S_b), placed(g, i, 4, S_a, S_b), placed(g, i, 5, S_a, S_b)
         turn = vector_product(n, dn)

@@ -17,7 +17,7 @@ and the laws' (``laws.py``).
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.gradients.laws import active_laws, bounding
-from mb_contact.core.gradients.motion import move_twists
+from mb_contact.core.gradients.motion import body_twists, move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
 from mb_contact.core.gradients.solve import add_spans, reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
@@ -40,6 +40,7 @@ from mb_contact.core.gradients.workspace import (
 )
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
+from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -49,6 +50,7 @@ from mb_contact.core.tree.spatial import (
     product,
     spatial,
     spatial_dot,
+    spatial_sum,
     transposed,
     turned,
     unit_vector,
@@ -148,9 +150,15 @@ def _mass(g, k, dt, Z):
     f, o = mass_wrench(d, k), vector(d.kin.p, d.tree.root[k])
     f = vector_sum(f[:3], 1.0, vector_product(o, f[3:])) + f[3:]
     i = g.tip[k]
+    body_twists(g, k, g.twist_a)
     while i >= 0:
-        Z[i, g.first[BY_MASS] + k] = -dt * spatial_dot(spatial(g.S, i), f)
+        Z[i, g.first[BY_MASS] + k] = -dt * spatial_dot(spatial(g.twist_a, i), f)
         i = d.before[i]
+    for j in range(d.kin.modal.link.shape[0]):
+        if d.kin.modal.link[j] == k:
+            first = d.kin.modal.v_start[j]
+            for i in range(first, first + d.kin.modal.first_mode[j + 1] - d.kin.modal.first_mode[j]):
+                Z[i, g.first[BY_MASS] + k] -= dt * d.along.effort[i] / d.tree.mass[k]
 
 
 @kernel
@@ -162,6 +170,8 @@ def mass_wrench(d, k):
     m = d.tree.mass[k]
     if not m > 0.0:
         return STILL
+    if has_modes(d.kin):
+        return spatial_sum(STILL, 1.0 / m, spatial(d.along.own, k))
     R, o = matrix(d.kin.R, k), vector(d.kin.p, d.tree.root[k])
     V, A = spatial(d.V, k), spatial(d.A, k)
     c = vector_sum(vector_sum(body_vector(d.kin.R, k, vector(d.tree.com, k)), 1.0, vector(d.kin.p, k)), -1.0, o)

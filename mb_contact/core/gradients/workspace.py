@@ -75,6 +75,8 @@ class GradientArrays(NamedTuple):
     q: Annotated[Reals, "nq"]  #: at the start of the step
     end_twist: Annotated[Reals, "n", 6]  #: twists of the bodies at v+, at the world's origin
     S: Annotated[Reals, "N", 6]  #: twists of the degrees of freedom, at the world's origin
+    twist_a: Annotated[Reals, "N", 6]  #: those of two bodies, along their paths
+    twist_b: Annotated[Reals, "N", 6]
     turned_a: Annotated[Reals, "N", 6]  #: dV/dq of the two bodies of a contact at v+
     turned_b: Annotated[Reals, "N", 6]
     path: Annotated[Integers, "N"]  #: degrees of freedom that move one of two bodies, descending

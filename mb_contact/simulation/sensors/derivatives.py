@@ -90,7 +90,7 @@ def _refuse(context, sensor):
     if context.scene.integrator != "semi_implicit_euler" and sensor.kind not in ("contact", "tactile"):
         raise InputError(f"{begin} under integrator: {context.scene.integrator}: an IMU's and wrenches of "
                          "joints are not known; set integrator: semi_implicit_euler")  # fmt: skip
-    if context.parts:
+    if context.embeds:
         raise InputError(f"{begin} with embedded loops: those of encoders and lidars alone are known; set loops: "
                          "multipliers")  # fmt: skip
     if has_impacts(context):
