@@ -23,7 +23,7 @@ Rows of joints and closures are those of the start throughout.  In each problem 
 
 import numpy as np
 
-from mb_contact.core.gradients.laws import active_laws
+from mb_contact.core.gradients.laws import active_laws, mean_friction
 from mb_contact.core.gradients.loops import closure_wrenches
 from mb_contact.core.gradients.step import follow
 from mb_contact.core.gradients.workspace import HELD
@@ -223,7 +223,8 @@ class FlowStep(FlowRows):
                 continue
             if row < 3 * self.count and "friction" in self.columns:
                 column = self.columns["friction"].start + c.contacts.pair[row // 3]
-                out[row, column] = g.drag[row] / c.rows.mu[row] * r[row - row % 3]
+                mean = mean_friction(c.rows, row - row % 3 + 1)
+                out[row, column] = g.drag[row] / mean * r[row - row % 3] if mean > 0.0 else 0.0
             if c.rows.law[at] == BOX and c.rows.dof[at] >= 0 and "joint_friction" in self.columns:
                 out[row, self.columns["joint_friction"].start + c.rows.dof[at]] = self.dt * g.drag[row]
         return out

@@ -26,7 +26,6 @@ from mb_contact.core.gradients.workspace import (
     LOOP,
     NOT_OVER_FACE,
     PARALLEL,
-    UNEQUAL,
     GradientArrays,
     Meeting,
     make_gradient_handle,
@@ -52,7 +51,6 @@ WHY = {
     PARALLEL: "its edges are parallel",
     COINCIDENT: "a vertex lies on another one or on an edge",
     LATER: "it came in at the moment of meeting within the step; take a shorter step",
-    UNEQUAL: "its coefficients of friction are unequal; leave them out",
 }
 
 

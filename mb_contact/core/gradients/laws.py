@@ -8,6 +8,7 @@ With l the impulses of the rows that hold (du = 0) and s the direction of a cont
     open                 dr = 0
     sticks, holds        du = 0
     slips                du_n = 0,  dr_t = -mu s dr_n + rho a - r_n s dmu,  a across s,  |u_t| / (mu r_n) rho = -a.du_t
+    with two mu_i        the same of mu_i u_i and r_i / mu_i
     soft equality        dr = -du / softness
     friction of a joint  sticks, or dr = +- d(f dt)
 
@@ -145,31 +146,50 @@ def bounding(g, a, row):
 
 @kernel
 def _slide(g, a, row, first, near, soft):
-    """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses."""
-    m = a.rows.mu[first]
+    """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses.
+
+    With two coefficients m_i the law is that of equal ones between x_i = m_i u_i and r_i / m_i, here both over ``m``.
+    """
+    m_x, m_y = a.rows.mu[first], a.rows.mu[first + 1]
+    m = mean_friction(a.rows, first)
+    m = m if m > 0.0 else max(m_x, m_y)  # a skate has none along it
     if m == 0.0:
         return
-    x, y, r, normal = a.sol.u[first], a.sol.u[first + 1], a.sol.r, bounding(g, a, row)
-    speed, force = np.sqrt(x * x + y * y), np.sqrt(r[first] ** 2 + r[first + 1] ** 2)
-    scale = _both_ways(g, first)
+    f_x, f_y, r, normal = m_x / m, m_y / m, a.sol.r, bounding(g, a, row)
+    x, y = f_x * a.sol.u[first], f_y * a.sol.u[first + 1]
+    p, q = r[first] / f_x if m_x > 0.0 else 0.0, r[first + 1] / f_y if m_y > 0.0 else 0.0
+    speed, force = np.sqrt(x * x + y * y), np.sqrt(p * p + q * q)
+    scale = _both_ways(g, first, f_x, f_y)
     left, part = (m * normal - force) * scale, speed / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row // 3, a.contacts.pair[row // 3], max(left, part))
     if left >= part or max(left, part) < a.solver[TOLERANCE]:  # which the solver does not tell apart
-        _add(g, first, 1.0, 0.0, 0.0, soft)
-        _add(g, first + 1, 1.0, 0.0, 0.0, soft)
+        if m_x > 0.0:
+            _add(g, first, 1.0, 0.0, 0.0, soft)
+        if m_y > 0.0:
+            _add(g, first + 1, 1.0, 0.0, 0.0, soft)
         return
-    s, t = (x / speed, y / speed) if speed > 0.0 else (-r[first] / force, -r[first + 1] / force)
-    _add(g, first, -t, s, speed / (m * normal), soft)
-    g.drag[first], g.drag[first + 1] = -m * s, -m * t
+    s, t = (x / speed, y / speed) if speed > 0.0 else (-p / force, -q / force)
+    if m_x * m_y > 0.0:
+        _add(g, first, -t * f_x, s * f_y, speed / (m * normal), soft)
+    g.drag[first], g.drag[first + 1] = -m_x * s, -m_y * t
+
+
+@sweep
+def mean_friction(rows, first):
+    """Mean coefficient of two rows of friction, by which derivatives are: both grow in proportion."""
+    x, y = rows.mu[first], rows.mu[first + 1]
+    return x if x == y else np.sqrt(x * y)
 
 
 @kernel
-def _both_ways(g, first):
-    """Square root of the mean compliance of two tangents, or of the one along which anything moves."""
-    x, y = g.compliance[first], g.compliance[first + 1]
-    x, y = x if x >= g.mobile[0] else y, y if y >= g.mobile[0] else x
-    return max(x, 1e-300) ** 0.25 * max(y, 1e-300) ** 0.25
+def _both_ways(g, first, x, y):
+    """Square root of the mean compliance of two tangents times x^2 and y^2, or of the one along which anything moves.
+    """
+    u, v = g.compliance[first], g.compliance[first + 1]
+    u, v = x * x * (u if u >= g.mobile[0] else v), y * y * (v if v >= g.mobile[0] else u)
+    u, v = u if u > 0.0 else v, v if v > 0.0 else u
+    return max(u, 1e-300) ** 0.25 * max(v, 1e-300) ** 0.25
 
 
 @kernel

@@ -17,6 +17,7 @@ Derivatives of twists and of forces of subtrees are those of ``core/tree/derivat
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.gradients.laws import mean_friction
 from mb_contact.core.gradients.motion import begin_twists, twists_along, velocity_at
 from mb_contact.core.gradients.rows import contact_impulse, moment_axis, moment_rows, placed, rolling_moment
 from mb_contact.core.gradients.solve import add_spans
@@ -99,10 +100,9 @@ def _row_impulses(g, a, dt, T, dr):
                 f = a.rows.next[f]
     if first[BY_FRICTION + 1] > first[BY_FRICTION]:
         for row in range(3 * count):
-            if g.drag[row] != 0.0:
-                dr[row, first[BY_FRICTION] + a.contacts.pair[row // 3]] += (
-                    g.drag[row] / a.rows.mu[row] * a.sol.r[row - row % 3]
-                )
+            mean = mean_friction(a.rows, row - row % 3 + 1)
+            if g.drag[row] != 0.0 and mean > 0.0:
+                dr[row, first[BY_FRICTION] + a.contacts.pair[row // 3]] += g.drag[row] / mean * a.sol.r[row - row % 3]
     wanted = first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
     for row in range(g.count[ROWS] if wanted else 0):
         at = g.at[row]

@@ -8,10 +8,12 @@ Of a contact at x with directions d = n, t1, t2, w the velocity of A against B a
     u_d = d.w + offset,    du_d = d.(J dv+ + dw) + w.dd + slope dg,    dw = (dV_A - dV_B)(x) + (w_A - w_B) x dx,
     d(J* p) = J* dp + (dJ)* p,    dp = sum d dr_d + a x p,    a = n x dn,
 
-where a, the turn that takes the tangents along with n, is free about n: friction has no direction of its own.
+where a, the turn that takes the tangents along with n, is free about n where friction has no direction of its own; of
+unequal friction the first tangent is the part across n of a direction of one body.
 """
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.contact import tangential
 from mb_contact.core.constraints.rows import TOUCHING
 from mb_contact.core.gradients.geometry import level_contacts, place_contact
 from mb_contact.core.gradients.loops import closure_rows
@@ -25,13 +27,14 @@ from mb_contact.core.gradients.motion import (
     twists_along,
     velocity_at,
 )
-from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS, UNEQUAL
+from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep, unlocked
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
     add_spatial,
+    body_vector,
     spatial,
     spatial_sum,
     vector,
@@ -68,8 +71,8 @@ def pose_rows(g, a, v, dt):
         late = g.smooth[0] != 0.0 and _is_met(a.need.met, a.contacts, i)
         for k in range(3):
             late = late or a.contacts.spread[i, k] != 0.0
-        if late or a.friction.mu[i, 0] != a.friction.mu[i, 1]:
-            return LATER if late else UNEQUAL, i
+        if late:
+            return LATER, i
     status, i = place_contacts(g, a)
     if status != FINE:
         return status, i
@@ -152,12 +155,18 @@ def _contact(g, a, i, before, dt):
         g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = 0.0
     extra, sizes, bent = a.friction.extra[i], moment_rows(a, pair), bends(g, a, i)
     asked = asked_slip(g, a, k, m, x, dt) if bent else ZERO
+    side_of, size, own = a.friction.surfaces.side[pair], 0.0, ZERO
+    if a.friction.mu[i, 0] != a.friction.mu[i, 1]:  # the first tangent is a direction of one body
+        own = body_vector(g.d.kin.R, a.friction.surfaces.frame[pair], vector(a.friction.surfaces.direction, pair))
+        size = tangential(own, n)[1]
     for e in range(g.count[PATH]):
         j, side = g.path[e], g.side[e]
         S_a, S_b = twists_along(g, e)
         dn = placed(g, i, 0, S_a, S_b), placed(g, i, 1, S_a, S_b), placed(g, i, 2, S_a, S_b)
         dx = placed(g, i, 3, S_a, S_b), placed(g, i, 4, S_a, S_b), placed(g, i, 5, S_a, S_b)
         turn = vector_product(n, dn)
+        if size > 0.0:
+            turn = vector_sum(turn, _spin(own, size, n, t2, dn, (S_a if side_of == 0 else S_b)[:3]), n)
         g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
         g.gap_q[i, j] = rise = placed(g, i, 6, S_a, S_b)
         widens = vector_sum(ZERO, half, dn)
@@ -193,6 +202,13 @@ def _contact(g, a, i, before, dt):
         add_spatial(g.total, k, spatial_sum(wrench_at(x_a, p), 1.0, moment + ZERO))
     if m >= 0:
         add_spatial(g.total, m, spatial_sum(STILL, -1.0, spatial_sum(wrench_at(x_b, p), 1.0, moment + ZERO)))
+
+
+@sweep
+def _spin(own, size, n, t2, dn, turning):
+    """Turn about n of the tangent along the direction ``own`` of a body that turns, whose part across n has ``size``.
+    """
+    return (vector_dot(t2, vector_product(turning, own)) - vector_dot(own, n) * vector_dot(t2, dn)) / size
 
 
 @sweep

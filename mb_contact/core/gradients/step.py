@@ -16,7 +16,7 @@ and the laws' (``laws.py``).
 
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.gradients.laws import active_laws, bounding
+from mb_contact.core.gradients.laws import active_laws, bounding, mean_friction
 from mb_contact.core.gradients.motion import body_twists, move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
 from mb_contact.core.gradients.solve import add_spans, reduce_rows, solve_held
@@ -213,8 +213,9 @@ def _push_bounds(g, a, dt, Z):
 @kernel
 def _by_friction(g, a, row):
     """Impulse of a tangent that slips by the coefficient of friction, at the normal impulse that it has."""
-    normal = row - 1 if row % 3 == 1 else row - 2
-    return 0.0 if g.drag[row] == 0.0 else g.drag[row] / a.rows.mu[row] * bounding(g, a, normal)
+    normal = row - row % 3
+    mean = mean_friction(a.rows, normal + 1)
+    return g.drag[row] / mean * bounding(g, a, normal) if mean > 0.0 else 0.0
 
 
 @kernel

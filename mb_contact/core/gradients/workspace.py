@@ -22,7 +22,7 @@ TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED = range(7)
 #: was; at a target that it reaches within the step
 LED, MOVES, ARRIVES = range(3)
 #: what a kernel returns beside the contact where it ends
-FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(8)
+FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP = range(7)
 
 
 class Cores(NamedTuple):
@@ -93,7 +93,7 @@ class GradientArrays(NamedTuple):
     gap_q: Annotated[Reals, "c", "N"]  #: derivative of the gap
     place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
     above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
-    turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's normal by q
+    turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's axes by q
     at: Annotated[Integers, "R"]  #: where a row stands among those of the step
     tip_a: Annotated[Integers, "R"]  #: last degrees of freedom of the two paths of a row, or -1
     tip_b: Annotated[Integers, "R"]
