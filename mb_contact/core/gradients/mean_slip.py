@@ -17,6 +17,7 @@ from mb_contact.core.gradients.bias import (
 from mb_contact.core.gradients.motion import twists_along, velocity_at
 from mb_contact.core.handle import EULER
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.spatial import (
     ZERO,
     between,
@@ -37,7 +38,8 @@ def bends(g, a, i):
 @kernel
 def begin_bends(g, a, k, m, v):
     """Twists of the bodies k and m of a contact at v, and their rates, into ``bias``."""
-    if min(k, m) >= 0 and g.smooth[0] != 0.0 and a.flow.rule[0] == EULER:
+    polygons = a.friction.model[DIRECTIONS] > 0  # whose tangents follow the slip
+    if polygons or (min(k, m) >= 0 and g.smooth[0] != 0.0 and a.flow.rule[0] == EULER):
         bias_of(g, k, v, 0)
         bias_of(g, m, v, 1)
 

@@ -27,12 +27,14 @@ from mb_contact.core.gradients.workspace import (
     BY_FRICTION,
     BY_JOINT_FRICTION,
     BY_Q,
+    BY_V,
     HELD,
     PATH,
     ROWS,
     SOFT,
 )
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep, unlocked
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
 from mb_contact.core.tree.joints import comes_before
 from mb_contact.core.tree.modal import has_modes
@@ -136,6 +138,11 @@ def _contact_wrench(g, a, i, dr, out):
     moments = moment_rows(a, pair)
     for c in range(moments):
         _add_wrench(out, moment_axis(a, i, c) + ZERO, dr[a.friction.extra[i] + c])
+    if g.first[BY_V + 1] > g.first[BY_V] and a.friction.model[DIRECTIONS] > 0:
+        turned = wrench_at(x, vector_product(vector(a.contacts.normal, i), contact_impulse(a, i)))
+        for j in range(6):
+            for c in range(g.S.shape[0]):
+                out[j, g.first[BY_V] + c] += turned[j] * g.spin_v[i, c]
     if g.first[BY_Q + 1] == q:
         return
     p, moment = contact_impulse(a, i), rolling_moment(a, i, a.friction.extra[i]) if moments > 0 else ZERO

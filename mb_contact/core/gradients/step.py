@@ -39,6 +39,7 @@ from mb_contact.core.gradients.workspace import (
     UNIQUE,
 )
 from mb_contact.core.jit import kernel, unlocked
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
 from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.rotations import left_jacobian, turn_factors
@@ -134,6 +135,13 @@ def _pose_right(g, a, dt, Z):
                 Z[i, first[BY_V] + j] = d.M[i, j] - dt * d.d_v[i, j]
         if first[BY_DAMPING + 1] > first[BY_DAMPING]:
             Z[i, first[BY_DAMPING] + i] = -dt * a.v[i]
+    if first[BY_V + 1] > first[BY_V] and a.friction.model[DIRECTIONS] > 0:
+        for row in range(0, 3 * a.contacts.count[0], 3):
+            x, y = a.sol.r[row + 1], a.sol.r[row + 2]
+            for i in range(N):
+                f = g.J[row + 2, i] * x - g.J[row + 1, i] * y
+                for j in range(N):
+                    Z[i, first[BY_V] + j] += f * g.spin_v[row // 3, j]
     for c in range(first[BY_EFFORT + 1] - first[BY_EFFORT]):
         i = g.joint_v[c]
         if abs(a.effort[i]) < a.tree.effort_limit[i] and a.joints.saturation[i] == 0.0:
@@ -251,6 +259,11 @@ def _turned_impulse(g, a, i, dp):
         x, y = _by_friction(g, a, row + 1), _by_friction(g, a, row + 2)
         for j in range(3):
             dp[i, j, first[BY_FRICTION] + a.contacts.pair[i]] += x * t1[j] + y * t2[j]
+    if first[BY_V + 1] > first[BY_V] and a.friction.model[DIRECTIONS] > 0:
+        by = vector_product(vector(a.contacts.normal, i), contact_impulse(a, i))
+        for c in range(g.S.shape[0]):
+            for j in range(3):
+                dp[i, j, first[BY_V] + c] += g.spin_v[i, c] * by[j]
     if first[BY_Q + 1] > first[BY_Q]:
         p = contact_impulse(a, i)
         for c in range(g.S.shape[0]):

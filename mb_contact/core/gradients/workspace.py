@@ -94,6 +94,7 @@ class GradientArrays(NamedTuple):
     place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
     above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
     turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's axes by q
+    spin_v: Annotated[Reals, "c", "N"]  #: turn of its tangents about its normal by v
     at: Annotated[Integers, "R"]  #: where a row stands among those of the step
     tip_a: Annotated[Integers, "R"]  #: last degrees of freedom of the two paths of a row, or -1
     tip_b: Annotated[Integers, "R"]
