@@ -148,7 +148,7 @@ class Differentiator:
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N, pairs), strict=True))
         self.phase = None  #: Phase of an impact that the loaded rows are those of, None for those of a step
         self.found, self.more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
-        self.wrenches = None  #: of contacts in the last step, a flow's, as of ``row_impulses``
+        self.flow = None  #: FlowStep of the last step, if it was one with a flow
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
@@ -160,6 +160,12 @@ class Differentiator:
     @cached_property
     def end(self):
         """As ``start``, for inverse dynamics where a step ends."""
+        arrays = make_derivative_arrays(self.context.tree, self.context.world.flexible)
+        return arrays, make_derivative_handle(arrays)
+
+    @cached_property
+    def middle(self):
+        """As ``start``, half-way."""
         arrays = make_derivative_arrays(self.context.tree, self.context.world.flexible)
         return arrays, make_derivative_handle(arrays)
 
@@ -220,7 +226,7 @@ class Differentiator:
                 step_kinks(self.handle, c.handle)
             found = self.arrays.kink[: self.arrays.count[KINKS]]
             self.found = found[(found[:, 0] != GAINED) | step.gained]
-            self.more, self.wrenches = tuple(step.kinks.values()), step.wrenches
+            self.more, self.flow = tuple(step.kinks.values()), step
             return matrix, impulses, plan.columns, unique
         if has_impacts(c):
             chain = Chain(self, plan.columns, near)

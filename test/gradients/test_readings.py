@@ -3,7 +3,7 @@
 
 """Derivatives of sensors' readings beside central differences, and closed forms.
 
-Covers core/gradients/readings.py, simulation/sensors/derivatives.py.
+Covers core/gradients/readings.py, simulation/sensors/derivatives.py, simulation/sensors/derivative_ends.py.
 """
 
 from dataclasses import replace
@@ -13,6 +13,7 @@ import pytest
 import trimesh
 
 import mb_contact as mb
+from mb_contact.core.handle import TOLERANCE
 from mb_contact.errors import InputError
 from mb_contact.model.scene.sensors import Pad
 from oracles.step_differences import Differences, push_out_fully
@@ -36,12 +37,12 @@ def sensor(kind, of, **more):
     return M.Sensor(f"{kind}_{of}", kind, **on, **pose, **more)
 
 
-def watched(name, seed, sensors, material=None):
+def watched(name, seed, sensors, material=None, **more):
     """Differences of a scene of ``gradient_scenes`` with sensors, in one of its states; its bodies of a material."""
     sim, draw = SCENES[name]()
     push_out_fully(sim)
     state = draw(np.random.default_rng(seed))
-    scene = replace(sim.scene, sensors=sensors)
+    scene = replace(sim.scene, sensors=sensors, **more)
     if material is not None:
         bodies = tuple(replace(body, material="m") for body in scene.primitives)
         scene = replace(scene, primitives=bodies, materials={"m": material})
@@ -53,7 +54,7 @@ def watched(name, seed, sensors, material=None):
     return differences
 
 
-def arm(with_ball=False, gears=()):
+def arm(with_ball=False, gears=(), **more):
     """Differences of an arm with a tool behind a fixed joint, which hangs free or slides; its wrist is pushed."""
     ball = '<collision><origin xyz="0.05 0 0.08"/><geometry><sphere radius="0.02"/></geometry></collision>'
     link, joint = PARTS
@@ -74,8 +75,10 @@ def arm(with_ball=False, gears=()):
     if with_ball:
         R, p = mb.frame_pose(mb.load_urdf(robot.urdf), q, "tool")
         ground = M.Ground((p + R @ [0.05, 0.0, 0.08])[2] - 0.02 + 1e-4)
-    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors, gears=gears, loops="multipliers"))
+    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors, gears=gears, loops="multipliers",
+                                **more))  # fmt: skip
     push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
     sim.set_external_wrench("wrist", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     differences = Differences(sim, q, v, np.array([3.0, -1.0, 0.4]))
     differences.step()
@@ -99,10 +102,42 @@ def test_a_tool_on_the_ground_behind_joints_with_a_gear(gear):
             assert differences.worst_reading(name, by) < 1e-6, (name, by)
 
 
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+@pytest.mark.parametrize("with_ball", [False, True])
+def test_an_arm_under_flows(with_ball, integrator):
+    """IMUs where the step ends, wrenches of joints half-way."""
+    differences = arm(with_ball, integrator=integrator)
+    for name in differences.sim.sensors.names:
+        for by in ("q", "v", "effort"):
+            assert differences.worst_reading(name, by) < 1e-6, (name, by)
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+def test_a_robot_on_its_feet_under_flows(integrator):
+    """Its trunk turns; servos hold its joints."""
+    sensors = sensor("force_torque", "lf_hip_joint"), sensor("imu", "trunk")
+    differences = watched("quadruped", 4, sensors, integrator=integrator)
+    assert (differences.sim.context.solution.r > 0.0).any()
+    for by in ("q", "v"):
+        assert differences.worst_reading("force_torque_lf_hip_joint", by, size=1e-6) < 1e-6, by
+    with pytest.raises(InputError, match="in a scene with servos"):
+        differences.sim.step_derivatives(readings=["imu_trunk"])
+
+
+def test_friction_of_joints_and_limits_under_flows():
+    for name, seed in (("joint friction", 3), ("limits", 17)):
+        sensors = sensor("force_torque", "hinge_0"), sensor("force_torque", "hinge_1"), sensor("imu", "link_0")
+        differences = watched(name, seed, sensors, integrator="rk4")
+        for entry in sensors:
+            for by in ("q", "v", "effort"):
+                assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (name, entry.name, by)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
 @pytest.mark.parametrize("name", ["mass", "damping", "friction"])
-def test_parameters(name):
+def test_parameters(name, integrator):
     """Beside differences of the values that a simulator has."""
-    differences = arm(True)
+    differences = arm(True, integrator=integrator)
     sim = differences.sim
     values = sim.values(name)
     assert len(values) == {"mass": 3, "damping": 3, "friction": 1}[name]
