@@ -152,7 +152,8 @@ class Differentiator:
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
-        self._embedded = EmbeddedStep(context, twin) if context.embeds and self._never is None else None
+        #: EmbeddedStep of a context with embedded loops
+        self.embedded = EmbeddedStep(context, twin) if context.embeds and self._never is None else None
         self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
@@ -212,9 +213,9 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         plan, self.more = self.plan(tuple(names)), ()
-        if self._embedded is not None:
-            matrix, impulses, unique = self._embedded.solve(names, near)
-            other = self._embedded.twin.differentiator()
+        if self.embedded is not None:
+            matrix, impulses, unique = self.embedded.solve(names, near)
+            other = self.embedded.twin.differentiator()
             self.found, self.more = other.found, other.more
             return matrix, impulses, plan.columns, unique
         if self._flows:
@@ -316,7 +317,7 @@ class Differentiator:
         c, last = self.context, self.context.last
         refuse_step(c, self._never)
         plan = self._recorded = self.plan(tuple(names))
-        if self._flows or self._embedded is not None or has_impacts(c):
+        if self._flows or self.embedded is not None or has_impacts(c):
             matrix = self.solve(names)[0]
             header = WHOLE, 0.0, len(self.found) + len(self.more), last.dt
             return np.concatenate((header, matrix.ravel())), plan.columns

@@ -36,8 +36,11 @@ class StepEnds:
 
     @cached_property
     def _start(self):
-        """(derivative arrays, their handle, dq, dv) where the step began; under flows at its pose alone."""
-        if self._g.flow is not None:
+        """(derivative arrays, their handle, dq, dv) where the step began.
+
+        Under flows and with embedded loops at its pose alone.
+        """
+        if self._g.flow is not None or self._g.embedded is not None:
             q, v, gravity, _ = self._c.last
             evaluate_inverse_derivatives(self._g.start[1], q, v, np.zeros(self._c.N), gravity)
         return *self._g.start, self._unit("q"), self._unit("v")
@@ -68,6 +71,8 @@ class StepEnds:
 
     def _unit(self, name):
         """Derivative (N, columns) of the coordinates or velocities at the start."""
+        if self._g.embedded is not None:
+            return self._g.embedded.units[name]
         out = np.zeros((self._c.N, self._width))
         if name in self._columns:
             out[:, self._columns[name]] = np.eye(self._c.N)
@@ -109,7 +114,12 @@ class StepEnds:
 
     @cached_property
     def _contacts(self):
-        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies."""
+        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies.
+
+        With embedded loops those of contacts alone.
+        """
+        if self._g.embedded is not None:
+            return None, self._g.embedded.wrenches
         if self._g.flow is not None:
             self._start  # noqa: B018 - at whose poses impulses act
             return tuple(self._followed(x.copy()) for x in self._g.flow.row_impulses())

@@ -91,8 +91,8 @@ def _refuse(context, sensor):
     if flows and sensor.kind == "imu" and len(context.joints.servos):
         raise InputError(f"{begin} under integrator: {context.scene.integrator} in a scene with servos, whose mean "
                          "efforts are not known; set integrator: semi_implicit_euler")  # fmt: skip
-    if context.embeds:
-        raise InputError(f"{begin} with embedded loops: those of encoders and lidars alone are known; set loops: "
+    if context.embeds and sensor.kind in ("imu", "force_torque"):
+        raise InputError(f"{begin} with embedded loops: an IMU's and wrenches of joints are not known; set loops: "
                          "multipliers")  # fmt: skip
     if has_impacts(context):
         raise InputError(f"{begin} in a step with impacts: those of encoders and lidars alone are known; leave it out")
