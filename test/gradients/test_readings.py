@@ -309,6 +309,63 @@ def test_ranges_to_triangles_behind_an_impact(tmp_path):
         assert differences.worst_reading("lidar", by, size=1e-7) < 1e-6, by
 
 
+def bounced(name, seed, sensors, **material):
+    """Differences of a body that bounces on the ground, solved to rounding, behind the step in which it does."""
+    sim, draw = SCENES[name]()
+    state = draw(np.random.default_rng(seed))
+    materials = {"body": replace(sim.scene.materials["body"], **material)}
+    sim = mb.Simulator(replace(sim.scene, sensors=sensors, materials=materials))
+    push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
+    differences = Differences(sim, *state)
+    differences.step()
+    assert len(sim.context.impacts.events) == 1 and not sim.step_derivatives((), near=1e-4).kinks
+    return differences
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("bouncing ball", 3), ("bouncing box", 4), ("bouncing box", 5), ("bouncing box, as printed", 5),
+     ("bouncing capsule, by Newton", 4)],
+)  # fmt: skip
+def test_what_is_felt_of_an_impact(name, seed):
+    """By both bodies, at the surface of each; with a partner half-way between them."""
+    sensors = (sensor("contact", "body"), sensor("contact", "ground"),
+               replace(sensor("contact", "body", partner="ground"), name="both"))  # fmt: skip
+    differences = bounced(name, seed, sensors)
+    for entry in differences.sim.sensors.names:
+        assert np.abs(differences.sim.sensors.read(entry)).max() > 10.0
+        for by in ("q", "v"):
+            assert differences.worst_reading(entry, by, size=1e-7) < 1e-6, (entry, by)
+
+
+def test_what_a_pad_feels_of_an_impact():
+    """Those of the faces beside its corner that strikes the ground."""
+    faces = "+x", "-x", "+y", "-y", "+z", "-z"
+    pads = tuple(replace(sensor("tactile", "body", pad=Pad(face, cells=(1, 1))), name=f"pad{i}")
+                 for i, face in enumerate(faces))  # fmt: skip
+    differences = bounced("bouncing box", 4, pads)
+    assert max(np.abs(differences.sim.sensors.read(pad.name).wrench).max() for pad in pads) > 10.0
+    for pad in pads:
+        assert differences.worst_reading(pad.name, "v", size=1e-7) < 1e-6
+
+
+@pytest.mark.parametrize("value", ["friction", "restitution"])
+@pytest.mark.parametrize("name", ["bouncing ball", "bouncing box, as printed", "bouncing capsule, by Newton"])
+def test_an_impact_by_parameters(name, value):
+    differences = bounced(name, 3 if name == "bouncing ball" else 5, (sensor("contact", "body"),))
+    sim = differences.sim
+    number = sim.values(value)["body", "ground"]
+
+    def move(d):
+        sim.set(value, [number + d[0]], of=[("body", "ground")])
+        differences.step()
+
+    exact = sim.step_derivatives([value], readings=["contact_body"]).readings["contact_body"][value]
+    found = differences.of_reading("contact_body", 1, move, 1e-5)
+    assert 1.0 < np.abs(exact).max() and np.abs(found - exact).max() < 1e-6 * np.abs(exact).max()
+
+
 def test_what_has_no_derivative_is_refused():
     sensors = (M.Sensor("eye", "camera", link="a", pose=M.Pose()), M.Sensor("imu", "imu", link="a"))
     sim = mb.Simulator(replace(SCENES["two bodies on a hinge"]()[0].scene, sensors=sensors))
@@ -322,5 +379,8 @@ def test_what_has_no_derivative_is_refused():
     sim = mb.Simulator(replace(sim.scene, sensors=(sensor("imu", "body"),)))
     differences = Differences(sim, *draw(np.random.default_rng(3)))
     differences.step()
-    with pytest.raises(InputError, match="in a step with impacts"):
+    with pytest.raises(InputError, match="in a step with impacts: an IMU's"):
         sim.step_derivatives(readings=["imu_body"])
+    differences = bounced("bouncing ball", 3, (sensor("contact", "body"),), torsional=0.01)
+    with pytest.raises(InputError, match="with torsion or rolling"):
+        differences.sim.step_derivatives(readings=["contact_body"])

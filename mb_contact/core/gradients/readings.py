@@ -17,7 +17,7 @@ Derivatives of twists and of forces of subtrees are those of ``core/tree/derivat
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.gradients.laws import mean_friction
+from mb_contact.core.gradients.laws import bounding, mean_friction
 from mb_contact.core.gradients.motion import begin_twists, twists_along, velocity_at
 from mb_contact.core.gradients.rows import contact_impulse, moment_axis, moment_rows, placed, rolling_moment
 from mb_contact.core.gradients.solve import add_spans
@@ -26,6 +26,7 @@ from mb_contact.core.gradients.workspace import (
     BY_EFFORT,
     BY_FRICTION,
     BY_JOINT_FRICTION,
+    BY_LEAST,
     BY_Q,
     BY_V,
     HELD,
@@ -104,7 +105,13 @@ def _row_impulses(g, a, dt, T, dr):
         for row in range(3 * count):
             mean = mean_friction(a.rows, row - row % 3 + 1)
             if g.drag[row] != 0.0 and mean > 0.0:
-                dr[row, first[BY_FRICTION] + a.contacts.pair[row // 3]] += g.drag[row] / mean * a.sol.r[row - row % 3]
+                by = g.drag[row] / mean * bounding(g, a, row - row % 3)
+                dr[row, first[BY_FRICTION] + a.contacts.pair[row // 3]] += by
+    for c in range(first[BY_LEAST + 1] - first[BY_LEAST]):
+        row = 3 * c
+        while g.passes[c] != 0 and row >= 0:
+            dr[row, first[BY_LEAST] + c] += 1.0 if row == 3 * c else g.drag[row]
+            row = a.rows.next[row] if g.passes[c] == 2 else -1
     wanted = first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
     for row in range(g.count[ROWS] if wanted else 0):
         at = g.at[row]

@@ -259,6 +259,10 @@ def _turned_impulse(g, a, i, dp):
         x, y = _by_friction(g, a, row + 1), _by_friction(g, a, row + 2)
         for j in range(3):
             dp[i, j, first[BY_FRICTION] + a.contacts.pair[i]] += x * t1[j] + y * t2[j]
+    if first[BY_LEAST + 1] > first[BY_LEAST] and g.passes[i] != 0:
+        x, y = (g.drag[row + 1], g.drag[row + 2]) if g.passes[i] == 2 else (0.0, 0.0)
+        for j in range(3):
+            dp[i, j, first[BY_LEAST] + i] += a.contacts.normal[i, j] + x * t1[j] + y * t2[j]
     if first[BY_V + 1] > first[BY_V] and a.friction.model[DIRECTIONS] > 0:
         by = vector_product(vector(a.contacts.normal, i), contact_impulse(a, i))
         for c in range(g.S.shape[0]):

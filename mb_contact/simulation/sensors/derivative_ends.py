@@ -10,7 +10,10 @@ import numpy as np
 from mb_contact.core.gradients.readings import MOVED, body_rates
 from mb_contact.core.gradients.workspace import LED
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
+from mb_contact.gradients.impacts import Chain
 from mb_contact.gradients.motion import cross, displaced, displacement, step_map
+from mb_contact.gradients.refusals import has_impacts
+from mb_contact.gradients.step import NEAR
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import Pose
 from mb_contact.types import WORLD
@@ -38,9 +41,9 @@ class StepEnds:
     def _start(self):
         """(derivative arrays, their handle, dq, dv) where the step began.
 
-        Under flows and with embedded loops at its pose alone.
+        Under flows, with embedded loops and in steps with impacts at its pose alone.
         """
-        if self._g.flow is not None or self._g.embedded is not None:
+        if self._g.flow is not None or self._g.embedded is not None or has_impacts(self._c):
             q, v, gravity, _ = self._c.last
             evaluate_inverse_derivatives(self._g.start[1], q, v, np.zeros(self._c.N), gravity)
         return *self._g.start, self._unit("q"), self._unit("v")
@@ -116,10 +119,15 @@ class StepEnds:
     def _contacts(self):
         """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies.
 
-        With embedded loops those of contacts alone.
+        With embedded loops and in steps with impacts those of contacts alone, of impacts behind those of the step.
         """
         if self._g.embedded is not None:
             return None, self._g.embedded.wrenches
+        if has_impacts(self._c):
+            chain = Chain(self._g, self._columns, NEAR, felt=True)
+            chain.run()
+            self._start  # noqa: B018 - where the stages have begun, too
+            return None, self._followed(np.concatenate(chain.wrenches)), np.concatenate(chain.apart)
         if self._g.flow is not None:
             self._start  # noqa: B018 - at whose poses impulses act
             return tuple(self._followed(x.copy()) for x in self._g.flow.row_impulses())

@@ -94,8 +94,15 @@ def _refuse(context, sensor):
     if context.embeds and sensor.kind in ("imu", "force_torque"):
         raise InputError(f"{begin} with embedded loops: an IMU's and wrenches of joints are not known; set loops: "
                          "multipliers")  # fmt: skip
-    if has_impacts(context):
-        raise InputError(f"{begin} in a step with impacts: those of encoders and lidars alone are known; leave it out")
+    if not has_impacts(context):
+        return
+    if context.embeds or sensor.kind in ("imu", "force_torque"):
+        raise InputError(f"{begin} in a step with impacts: an IMU's, wrenches of joints, and those with embedded loops "
+                         "are not known; leave it out")  # fmt: skip
+    surfaces = context.friction.surfaces
+    if surfaces.torsional.any() or surfaces.rolling.any():
+        raise InputError(f"{begin} in a step with impacts with torsion or rolling, of which it tells nothing; leave "
+                         "them out")  # fmt: skip
 
 
 class _Step(StepEnds):
@@ -129,7 +136,11 @@ class _Step(StepEnds):
     def _contact(self, sensor):
         world, frame = self._sim.world, self._mounted(sensor.link, sensor.pose)
         partners = self._partners(sensor)
-        W, by = self._sum(touches(self._c, world.link_geometries[sensor.link], partners))
+        touch = touches(self._c, world.link_geometries[sensor.link], partners)
+        W, by = self._sum(touch)
+        if partners is None and has_impacts(self._c):  # at the surfaces of the link, half of a gap away
+            apart = self._contacts[2][touch.contacts].sum(axis=0)
+            W[:3], by[:3] = W[:3] + apart[:, 0], by[:3] + self._followed(apart[:, 1:].copy())
         if partners is not None:
             return _seen(*self._frame(self._start, frame)[:4], W, by) / self._dt
         p, dp = np.zeros(3), np.zeros((3, self._width))
