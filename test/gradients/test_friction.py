@@ -85,6 +85,26 @@ def test_two_coefficients_in_a_bounce():
     assert differences.worst(("q", "v"), size=1e-7) < 1e-6
 
 
+def test_two_directions_in_a_bounce():
+    """One ball bounces on the ground beside one that does not reach it yet, each with a direction of its own."""
+    scene = skate(0.3, 0.8, restitution=0.5)
+    balls = tuple(replace(scene.primitives[0], name=f"ball_{i}", pose=M.Pose((x, 0, 0.1001 + 1e-4 * i)),
+                          velocity=M.Velocity((1.0, 2.0 * i, 0.5), (2.0, 1.0 - i, -0.05 - i)), material=f"m{i}")
+                  for i, x in enumerate((0.0, 1.0)))  # fmt: skip
+    pair = scene.pairs[0]
+    pairs = tuple(replace(pair, materials=(f"m{i}", "other"), anisotropic_friction=replace(
+        pair.anisotropic_friction, direction=way, of=f"m{i}"))
+                  for i, way in enumerate(((1, 0, 0.2), (0.3, 1, 0))))  # fmt: skip
+    materials = {name: M.Material(restitution=0.5) for name in ("m0", "m1", "other")}
+    sim = mb.Simulator(replace(scene, primitives=balls, pairs=pairs, materials=materials))
+    push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
+    differences = Differences(sim, sim.q, sim.v)
+    differences.step()
+    assert sim.v[5] < 0.0 < sim.v[11] and sim.context.contacts.count[0] == 2
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-6
+
+
 @pytest.mark.parametrize("spins", [0.0, 2.0])
 @pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
 def test_two_coefficients_under_flows(integrator, spins):

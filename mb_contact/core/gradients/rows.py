@@ -154,7 +154,7 @@ def _contact(g, a, i, before, dt):
     for d in range(row, row + 3):
         g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
     for j in range(g.S.shape[0]):
-        g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = g.spin_v[i, j] = 0.0
+        g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = g.spin_v[i, j] = g.gap_q[i, j] = 0.0
     extra, sizes, bent = a.friction.extra[i], moment_rows(a, pair), bends(g, a, i)
     asked = asked_slip(g, a, k, m, x, dt) if bent else ZERO
     lead, directed = vector(a.frames.lead, i), _has_directions(a, i)
