@@ -89,7 +89,8 @@ def test_two_directions_in_a_bounce():
     """One ball bounces on the ground beside one that does not reach it yet, each with a direction of its own."""
     scene = skate(0.3, 0.8, restitution=0.5)
     balls = tuple(replace(scene.primitives[0], name=f"ball_{i}", pose=M.Pose((x, 0, 0.1001 + 1e-4 * i)),
-                          velocity=M.Velocity((1.0, 2.0 * i, 0.5), (2.0 + 20.0 * i, 1.0 - i, -0.05 - i)), material=f"m{i}")
+                          velocity=M.Velocity((1.0, 2.0 * i, 0.5), (2.0 + 20.0 * i, 1.0 - i, -0.05 - i)),
+                          material=f"m{i}")
                   for i, x in enumerate((0.0, 1.0)))  # fmt: skip
     pair = scene.pairs[0]
     pairs = tuple(replace(pair, materials=(f"m{i}", "other"), anisotropic_friction=replace(
