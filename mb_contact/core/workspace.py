@@ -140,6 +140,7 @@ class Frames(NamedTuple):
     t2: Annotated[Reals, "c", 3]
     known: Annotated[Integers, "c"]  #: index in Memory or -1
     aligned: Annotated[Integers, "c"]  #: 1 where t1 follows the slip
+    lead: Annotated[Reals, "c", 3]  #: of whose part across the normal t1 is the direction
 
 
 class Belts(NamedTuple):

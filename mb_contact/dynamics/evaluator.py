@@ -47,10 +47,7 @@ class Evaluator:
     @cached_property
     def derivatives(self):
         """(Handle, DerivativeArrays) of the tree; who calls holds ``lock`` until the results are copied."""
-        if self._flexible:
-            link = self._flexible[0].link
-            raise DynamicsError(f"derivatives are those of rigid bodies only, and '{link}' is a flexible link")
-        arrays = make_derivative_arrays(self._tree)
+        arrays = make_derivative_arrays(self._tree, self._flexible)
         return make_derivative_handle(arrays), arrays
 
     def nodes(self, model, frames):

@@ -24,6 +24,7 @@ from mb_contact.core.tree_workspace import make_aggregates_handle
 from mb_contact.core.workspace import EQUALITY
 from mb_contact.errors import InputError
 from mb_contact.gradients.impacts import Phase
+from mb_contact.gradients.refusals import has_impacts
 
 SAME = 1e-9  #: relative difference of velocities of both that is rounding, and what rows correct
 RANK = 1e-6  #: part of the largest singular value of rows below which they follow from others
@@ -52,6 +53,8 @@ class EmbeddedStep:
         self._c, self._take, self._parts = context, take, context.aggregate_arrays()
         self._aggregates = make_aggregates_handle(self._parts)
         self.twin = None  #: Simulator behind the step
+        self.units: dict[str, Any] = {}  #: how coordinates and velocities at the start follow those set, (N, columns)
+        self.wrenches = None  #: derivatives of those of contacts on A about the world's origin, but of impacts
 
     def solve(self, names, near):
         """(matrix (2, N, columns), impulses, columns, unique) as of ``Differentiator.solve``."""
@@ -62,18 +65,23 @@ class EmbeddedStep:
                              "multipliers")  # fmt: skip
         wanted = {name: None for name in ("q", "v", *names)}
         matrix, impulses, own, unique = d.solve(tuple(wanted), near)
+        wrenches = None if has_impacts(d.context) else d.row_impulses(matrix.shape[2])[1]
         N, closed, M = c.N, *self._closed(d, last.q, last.v)
         q, v = (slice(own[name].start, own[name].start + N) for name in ("q", "v"))
         pushed = np.linalg.solve(M, closed.G.T)
         back = pushed @ np.linalg.pinv(closed.G @ pushed, rcond=RANK, hermitian=True)
         fitted, bent = np.eye(N) - back @ closed.G, -back @ closed.by_q @ closed.along
-        for part in (*matrix, impulses):
+        units = np.zeros((2, N, matrix.shape[2]))
+        units[0, :, q] = units[1, :, v] = np.eye(N)
+        for part in (*matrix, *units, impulses, *(() if wrenches is None else (wrenches,))):
             part[..., q], part[..., v] = part[..., q] @ closed.along + part[..., v] @ bent, part[..., v] @ fitted
         end, _ = self._closed(d, c.q, c.v)
         matrix[0] = end.along @ matrix[0]
         matrix[1] = end.along @ matrix[1] + end.bent @ matrix[0]
         kept = [name for name in own if name in names]
         chosen = np.concatenate([np.arange(own[name].start, own[name].stop) for name in kept] or [np.zeros(0, int)])
+        self.units = dict(zip("qv", units[..., chosen], strict=True))
+        self.wrenches = None if wrenches is None else wrenches[..., chosen]
         return matrix[..., chosen], impulses[..., chosen], unique
 
     def _closed(self, d, q, v):
@@ -81,7 +89,9 @@ class EmbeddedStep:
         G, by_q = self._rows(d, q, v)
         along, bent, mine = np.eye(self._c.N), np.zeros((self._c.N, self._c.N)), np.zeros(len(G), bool)
         g, kin = self._parts, d.start[0].kin
-        for i in range(len(g.base)):
+        for i, part in enumerate(self._c.parts):
+            if not (part.closures or part.gears):  # a flexible link
+                continue
             dofs = g.dof[g.first_dof[i] : g.first_dof[i + 1]]
             reduced_rows(self._c.tree, kin, self._aggregates, i)
             own = G[:, dofs].any(axis=1)

@@ -111,7 +111,7 @@ class FlowRows:
         rates = self._rates(self.bodies, place, self.pair)
         self.by_gap = rates[:, 6] @ self.dq
         axes = np.stack((c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]), 1)
-        turn = skew(axes[:, 0]) @ rates[:, :3] @ self.dq
+        turn = g.turn[:count] @ self.dq
         self.by_point = rates[:, 3:6] @ self.dq
         return self._framed(self.bodies, axes, -skew(axes) @ turn[:, None], c.contacts.point[:count], self.by_point,
                             self.dq)  # fmt: skip
@@ -125,7 +125,14 @@ class FlowRows:
     def _end(self, start, bodies, to):
         """Frames at the poses in which contacts were looked for again."""
         c, found, count = self.c, self.c.end_poses.contacts, self.count
-        t = start.axes[:, 1]
+        t, by_t = start.axes[:, 1].copy(), start.by_axes[:, 1].copy()
+        for i in np.flatnonzero(c.friction.mu[:count, 0] != c.friction.mu[:count, 1]):  # a direction of one body
+            k = self.pair[c.friction.surfaces.side[c.contacts.pair[i]], i]
+            if k != WORLD:
+                back = by_t[i] + skew(t[i]) @ (self.bodies.X[k, :3] @ self.dq)
+                turned = bodies.R[k] @ self.bodies.R[k].T
+                t[i] = turned @ t[i]
+                by_t[i] = turned @ back - skew(t[i]) @ (bodies.X[k, :3] @ to)
         own = [find_contact(found, c.contacts.pair[i], c.contacts.feature[i], i) for i in range(count)]
         own = [j if j >= 0 and tangential(tuple(t[i]), tuple(found.normal[j]))[1] >= NO_FRAME else -1
                for i, j in enumerate(own)]  # fmt: skip
@@ -141,7 +148,6 @@ class FlowRows:
             n[known], x[known], by_n[known], by_x[known] = found.normal[at], found.point[at], by[:, :3], by[:, 3:6]
         along = np.einsum("ij,ij->i", t, n)[:, None]
         a = t - along * n
-        by_t = start.by_axes[:, 1]
         by_along = np.einsum("ijc,ij->ic", by_t, n) + np.einsum("ij,ijc->ic", t, by_n)
         by_a = by_t - by_along[:, None] * n[:, :, None] - along[:, :, None] * by_n
         size = np.linalg.norm(a, axis=1)[:, None]

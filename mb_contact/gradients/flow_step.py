@@ -23,8 +23,8 @@ Rows of joints and closures are those of the start throughout.  In each problem 
 
 import numpy as np
 
-from mb_contact.core.gradients.laws import active_laws
-from mb_contact.core.gradients.loops import closure_wrenches
+from mb_contact.core.gradients.laws import active_laws, mean_friction
+from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.step import follow
 from mb_contact.core.gradients.workspace import HELD
 from mb_contact.core.handle import UNIT_SPEED
@@ -63,6 +63,8 @@ class FlowStep(FlowRows):
         self.columns, self.near = columns, near
         self.gained = False  #: whether more has been removed than what contacts have added
         self.wrenches = np.zeros((0, 6, width))  #: derivatives of those of contacts on A, about the world's origin
+        self.dr = np.zeros((0, width))  #: of impulses of rows
+        self.ended = None  #: velocities (N,) of the last problem, and their derivative (N, columns)
         self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
         free = Flow(differentiator, columns, width, None)
         super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
@@ -77,6 +79,7 @@ class FlowStep(FlowRows):
         c, free = self.c, self.free.solve()
         self.by_free = free[1]
         if not self.d.count_rows():
+            self.ended = self.c.v, free[1].copy()
             return free, np.zeros((0, 3, self.width)), True
         start = self._start()
         solution, at_end, end = c.solution, bool(c.flow_arrays.end_known[0]), c.end
@@ -119,6 +122,7 @@ class FlowStep(FlowRows):
         self.d.arrays.first[:] = self.d.plan(tuple(self.columns)).first
         for part in matrix:
             follow(self.d.handle, c.handle, part)
+        self.dr, self.ended = dr, (v, by)
         if (c.v != flow.v_end).any():
             gain = Gain(flow.work, flow.by_work, *push_out(c, self.beside, dr))
             v, matrix[1] = slowed(c, self.d.start, self.columns.get("mass"), self._bodies(c.q, flow.v_end), flow.v_end,
@@ -127,6 +131,17 @@ class FlowStep(FlowRows):
         impulses = self._impulses(start, r, dr)
         self.wrenches = self._contact_wrenches(start, r, dr, impulses)
         return matrix, impulses, self.unique
+
+    def row_impulses(self):
+        """As ``Differentiator.row_impulses``, behind ``run`` and inverse dynamics where the step begins."""
+        c, g = self.c, self.d.arrays
+        loops = np.zeros((len(c.couplings.closures.kind), 2, 6, self.width))
+        gears = np.zeros((len(c.couplings.gears.ratio), 2, 6, self.width))
+        if len(self.dr):
+            g.first[:] = self.d.plan(tuple(self.columns)).first
+            closure_wrenches(self.d.handle, c.handle, self.dr, loops)
+            gear_wrenches(self.d.handle, c.handle, self.dr, gears)
+        return self.dr, self.wrenches, loops, gears
 
     # --- problems ---------------------------------------------------------------------------
 
@@ -223,7 +238,8 @@ class FlowStep(FlowRows):
                 continue
             if row < 3 * self.count and "friction" in self.columns:
                 column = self.columns["friction"].start + c.contacts.pair[row // 3]
-                out[row, column] = g.drag[row] / c.rows.mu[row] * r[row - row % 3]
+                mean = mean_friction(c.rows, row - row % 3 + 1)
+                out[row, column] = g.drag[row] / mean * r[row - row % 3] if mean > 0.0 else 0.0
             if c.rows.law[at] == BOX and c.rows.dof[at] >= 0 and "joint_friction" in self.columns:
                 out[row, self.columns["joint_friction"].start + c.rows.dof[at]] = self.dt * g.drag[row]
         return out

@@ -20,6 +20,7 @@ from mb_contact.core.impact.phases import NEWTON, PAPERS
 from mb_contact.core.impact.times import first_touch
 from mb_contact.errors import InputError
 from mb_contact.gradients.kinks import Kink
+from mb_contact.gradients.motion import cross, skew
 from mb_contact.gradients.tape import page
 
 IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
@@ -37,7 +38,7 @@ class Phase(NamedTuple):
 class Chain:
     """Derivatives along the stages of the last step of a Differentiator, by some names with their columns."""
 
-    def __init__(self, differentiator, columns, near):
+    def __init__(self, differentiator, columns, near, felt=False):
         self.d, self.c, self.columns, self.near = differentiator, differentiator.context, columns, near
         self.width = max((own.stop for own in columns.values()), default=0)
         self.names = tuple(name for name in columns if name not in ("v", "restitution"))
@@ -48,17 +49,27 @@ class Chain:
         if "v" in columns:
             self.by_v[:, columns["v"]] = np.eye(self.c.N)
         self.kinks, self.unique = (), True
+        self.felt = felt  #: whether ``wrenches`` are wanted
+        #: derivatives of wrenches of contacts on A about the world's origin, (k, 6, columns), of the step, then of
+        #: impacts, and moments that both bodies feel beside them, as impacts act at the surfaces of each body, with
+        #: their derivatives, (k, 3, 1 + columns)
+        self.wrenches, self.apart = [], []
 
     def run(self):
         """(matrix (2, N, columns), impulses, unique) of the whole step."""
         tape, end = self.c.impacts.tape, page(self.c)
         kept = [(array, array.copy()) for array, _ in end.arrays]
         try:
+            felt, apart = [], []
             for at in tape:
                 self._impact(at)
+                if self.felt and len(at.eps):
+                    felt, apart = [*felt, sum(self.wrenches)], [*apart, sum(self.apart)]  # of both phases
             end.load()
             self.c.work.shift[:] = tape[-1].shift
+            self.wrenches, self.apart = [], []
             self._step_stage(self.v, self.names)
+            self.wrenches, self.apart = self.wrenches + felt, self.apart + apart
             return self.matrix, self.impulses, self.unique
         finally:
             self.d.phase = None
@@ -74,7 +85,26 @@ class Chain:
         self.kinks += self.d.kinks()
         self.unique = self.unique and unique
         inputs = {"v": self.by_v, "offset": offset, **more}
+        if self.felt:
+            wrenches = self.d.row_impulses(parts.shape[2])[1]
+            self.wrenches.append(self._joined(wrenches, own, inputs))
+            self.apart.append(self._across(self._joined(impulses, own, inputs)))
         return self._joined(parts, own, inputs), self._joined(impulses, own, inputs)
+
+    def _across(self, by_impulse):
+        """Moments (k, 3, 1 + columns) of half of the gap times the impulse, and their derivatives, of a phase."""
+        c, g, k = self.c, self.d.arrays, len(by_impulse)
+        n, r = c.contacts.normal[:k], c.solution.r[: 3 * k].reshape(-1, 3)
+        p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
+        half = 0.5 * np.maximum(c.contacts.gap[:k], 0.0) * (g.apart[:k] != 0)
+        out = np.concatenate((p[:, :, None], by_impulse), axis=2)
+        out = half[:, None, None] * (skew(n) @ out)
+        if "q" in self.columns:
+            by_n = -skew(n) @ g.turn[:k]
+            own = slice(1 + self.columns["q"].start, 1 + self.columns["q"].stop)
+            out[:, :, own] += 0.5 * (half > 0.0)[:, None, None] * cross(n, p)[:, :, None] * g.gap_q[:k, None]
+            out[:, :, own] -= half[:, None, None] * (skew(p) @ by_n)
+        return out
 
     def _joined(self, part, own, inputs):
         total = np.zeros((*part.shape[:-1], self.width))
@@ -118,6 +148,7 @@ class Chain:
             raise InputError("no derivative of an impact whose restitution was lowered because energy appeared; set "
                              "energy_gain: allow")  # fmt: skip
         ahead, by_moment = self._moments(at)
+        self.wrenches, self.apart = [], []
         by_v, start = self._phases(at, ahead), self.by_v
         tree = self.c.tree
         for k in np.flatnonzero(at.body_moment > 0.0):

@@ -16,16 +16,19 @@ def refused_scene(context):
     if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
-    if scene.friction_model in ("coulomb_polyhedral", "coulomb_viscous"):
-        return f"no derivative of friction in polygons, as of {scene.friction_model}; use coulomb_cone or viscous"
-    if c.parts and scene.integrator != "semi_implicit_euler":
+    if scene.friction_model == "coulomb_viscous":
+        return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
+    if scene.friction_model == "coulomb_polyhedral" and scene.integrator != "semi_implicit_euler":
+        return "no derivative of friction in polygons under flows; use coulomb_cone"
+    if c.embeds and scene.integrator != "semi_implicit_euler":
         return "no derivative of embedded loops under flows; set integrator: semi_implicit_euler"
-    if c.parts and scene.motions:
+    if c.world.flexible and scene.integrator != "semi_implicit_euler":
+        return "no derivative of flexible links under flows; set integrator: semi_implicit_euler"
+    if c.embeds and scene.motions:
         return "no derivative of embedded loops in a scene with motions; set loops: multipliers"
     if c.drift[PROJECTION] and c.couplings.rows:
         return "no derivative of drift_control: projection; set drift_control: baumgarte"
     for has, what in (
-        (len(c.world.flexible), "flexible links"),
         (len(c.hinges.body), "hinges of body coordinates"),
         (any(motion.joint is None for motion in scene.motions), "motions of closures and surfaces"),
         (c.surfaces is not None, "surface contacts"), (scene.adhesion_pads, "adhesion pads"),
@@ -46,6 +49,8 @@ def has_impacts(context):
             raise InputError("the step with impacts was taken before its simulator was asked for a derivative; call "
                              "sim.differentiator() and take it again")  # fmt: skip
         raise InputError("no derivative of a step in which bodies strike each other; take a shorter step")
+    if context.scene.friction_model == "coulomb_polyhedral":
+        raise InputError("no derivative of a step with impacts with friction in polygons; use coulomb_cone")
     return True
 
 

@@ -26,7 +26,6 @@ from mb_contact.core.gradients.workspace import (
     LOOP,
     NOT_OVER_FACE,
     PARALLEL,
-    UNEQUAL,
     GradientArrays,
     Meeting,
     make_gradient_handle,
@@ -52,7 +51,6 @@ WHY = {
     PARALLEL: "its edges are parallel",
     COINCIDENT: "a vertex lies on another one or on an edge",
     LATER: "it came in at the moment of meeting within the step; take a shorter step",
-    UNEQUAL: "its coefficients of friction are unequal; leave them out",
 }
 
 
@@ -141,7 +139,7 @@ class Differentiator:
 
     def __init__(self, context, twin=None):
         self.context, tree = context, context.tree
-        self._derivatives = make_derivative_arrays(tree)
+        self._derivatives = make_derivative_arrays(tree, context.world.flexible)
         self._d = make_derivative_handle(self._derivatives)
         self.start = self._derivatives, self._d  #: of inverse dynamics where the step began, behind ``solve``
         self._cores = all_cores(context.world.geoms)
@@ -150,11 +148,12 @@ class Differentiator:
         self._widths = dict(zip(NAMES, (N, N, joints, n, pairs, N, N, pairs), strict=True))
         self.phase = None  #: Phase of an impact that the loaded rows are those of, None for those of a step
         self.found, self.more = np.zeros((0, 4)), ()  #: kinks that kernels have found in the last stage, and others
-        self.wrenches = None  #: of contacts in the last step, a flow's, as of ``row_impulses``
+        self.flow = None  #: FlowStep of the last step, if it was one with a flow
         self._rows = self._contacts = 0
         self._T, self._Z, self._plans = np.zeros((0, 0)), np.zeros((0, 0)), {}
         self._never = refused_scene(context)
-        self._embedded = EmbeddedStep(context, twin) if context.parts and self._never is None else None
+        #: EmbeddedStep of a context with embedded loops
+        self.embedded = EmbeddedStep(context, twin) if context.embeds and self._never is None else None
         self._flows = context.scene.integrator != "semi_implicit_euler"
         if context.impacts is not None:
             context.impacts.keeps = True
@@ -162,7 +161,13 @@ class Differentiator:
     @cached_property
     def end(self):
         """As ``start``, for inverse dynamics where a step ends."""
-        arrays = make_derivative_arrays(self.context.tree)
+        arrays = make_derivative_arrays(self.context.tree, self.context.world.flexible)
+        return arrays, make_derivative_handle(arrays)
+
+    @cached_property
+    def middle(self):
+        """As ``start``, half-way."""
+        arrays = make_derivative_arrays(self.context.tree, self.context.world.flexible)
         return arrays, make_derivative_handle(arrays)
 
     def _allocate(self, rows, contacts):
@@ -171,9 +176,6 @@ class Differentiator:
         n, N = len(tree.parent), len(tree.armature)
         self._rows, self._contacts = rows + rows // 2 + 6, contacts + contacts // 2 + 2
         body = np.repeat(np.arange(n), tree.nv).astype(np.int64)
-        tip = np.array([tree.v_start[k] + tree.nv[k] - 1 for k in range(n)], np.int64)
-        for k in np.flatnonzero(tree.nv == 0):
-            tip[k] = tip[tree.parent[k]] if tree.parent[k] >= 0 else -1
         depth, root = np.zeros(N, np.int64), np.asarray(tree.root)[body]
         for i, before in enumerate(self._derivatives.before):
             depth[i] = 1 + (depth[before] if before >= 0 else 0)
@@ -181,8 +183,8 @@ class Differentiator:
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
             K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
-            gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body, tip=tip,
-            chain=np.concatenate(([0], np.cumsum(depth))),
+            gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body,
+            tip=self._derivatives.tip, chain=np.concatenate(([0], np.cumsum(depth))),
             alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
             joint_v=np.asarray(c.world.joint_v, np.int64),
         )  # fmt: skip
@@ -211,9 +213,9 @@ class Differentiator:
         c = self.context
         refuse_step(c, self._never)
         plan, self.more = self.plan(tuple(names)), ()
-        if self._embedded is not None:
-            matrix, impulses, unique = self._embedded.solve(names, near)
-            other = self._embedded.twin.differentiator()
+        if self.embedded is not None:
+            matrix, impulses, unique = self.embedded.solve(names, near)
+            other = self.embedded.twin.differentiator()
             self.found, self.more = other.found, other.more
             return matrix, impulses, plan.columns, unique
         if self._flows:
@@ -225,7 +227,7 @@ class Differentiator:
                 step_kinks(self.handle, c.handle)
             found = self.arrays.kink[: self.arrays.count[KINKS]]
             self.found = found[(found[:, 0] != GAINED) | step.gained]
-            self.more, self.wrenches = tuple(step.kinks.values()), step.wrenches
+            self.more, self.flow = tuple(step.kinks.values()), step
             return matrix, impulses, plan.columns, unique
         if has_impacts(c):
             chain = Chain(self, plan.columns, near)
@@ -315,7 +317,7 @@ class Differentiator:
         c, last = self.context, self.context.last
         refuse_step(c, self._never)
         plan = self._recorded = self.plan(tuple(names))
-        if self._flows or self._embedded is not None or has_impacts(c):
+        if self._flows or self.embedded is not None or has_impacts(c):
             matrix = self.solve(names)[0]
             header = WHOLE, 0.0, len(self.found) + len(self.more), last.dt
             return np.concatenate((header, matrix.ravel())), plan.columns

@@ -113,6 +113,7 @@ class StepContext:
         total = joints.damping.copy()
         self.parts, self.loops = choose_loops(scene, tree, world.couplings, world.flexible)
         embedded = [[i for part in self.parts for i in getattr(part, name)] for name in ("closures", "gears")]
+        self.embeds = any(embedded)  #: whether loops or gears are
         self.couplings = world.couplings.without(*embedded) if self.parts else world.couplings
         if self.parts:
             tree = tree._replace(root=merged_roots(tree, self.parts))

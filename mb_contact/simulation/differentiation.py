@@ -100,7 +100,7 @@ class Differentiable:
         if self._differentiator is None or self._differentiator.context is not self.context:
             if type(self.context.contact_step).__name__ != "ContactStep":
                 raise InputError("derivatives know the usual steps; these are of another formulation or solver")
-            take = self._step_of_twin if self.context.parts else None
+            take = self._step_of_twin if self.context.embeds else None
             self._differentiator, self._twin = Differentiator(self.context, take), None
         return self._differentiator
 

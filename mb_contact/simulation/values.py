@@ -164,7 +164,9 @@ class Values:
                 found.setdefault(frozenset(self.context.pair_links[i]), []).append(int(i))
             return array, found
         if name in ("mass", "inertia", "gravity"):
-            bodies = {body: [k] for k, body in enumerate(world.body_names) if world.tree.mass[k] > 0.0}
+            bends = {link.body for link in world.flexible} if name != "gravity" else ()  # theirs is that of the modes
+            bodies = {body: [k] for k, body in enumerate(world.body_names)
+                      if world.tree.mass[k] > 0.0 and k not in bends}  # fmt: skip
             return getattr(world.tree, TREE_ARRAYS[name]), bodies
         if name == "damping":
             return world.tree.damping, {joint: [int(v)] for joint, v in zip(world.joint_names, world.joint_v)}

@@ -3,7 +3,7 @@
 
 """Derivatives of the dynamics against differences of fourth order and against Pinocchio's.
 
-Covers core/tree/derivatives.py.
+Covers core/tree/derivatives.py, core/tree/modal_derivatives.py, core/tree/modal_forces.py.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import mb_contact as mb
 from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE
 from oracles.dense_oracle import advance
 from oracles.pinocchio_peer import Peer, example_robots
+from scenes.flexible_robots import ARM, inertial, strip
 from scenes.trees import GRAVITY, Case
 
 pytestmark = pytest.mark.quick
@@ -59,6 +60,32 @@ def test_all_joint_types_against_differences(shares, seed):
     want = difference(lambda dx: mb.forward_dynamics(model, q, v + dx, x, GRAVITY), case.N)
     assert error(M @ by.v, M @ want) <= 1e-8
     assert error(by.effort @ M, np.eye(case.N)) <= 1e-10
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_flexible_links_against_differences(floating):
+    """Large deflections, so that nodes turn, with shortening."""
+    links = {"fore": mb.model.FlexibleLink(beam=strip(static_modes=True), nodes={"mid": (0.25, 0.0, 0.1)})}
+    urdf = ARM.replace('<link name="base"/>', f'<link name="base">{inertial(0.5, 0.1, 0.01)}</link>')
+    model = mb.load_urdf(urdf, flexible_links=links, floating=floating)
+    rng = np.random.default_rng(5)
+    q, (v, x) = model.neutral_q(), rng.normal(size=(2, model.N))
+    q = advance(model.tree, q, 0.06 * rng.normal(size=model.N), 1.0)
+    moved = lambda dx: advance(model.tree, q, 0.1 * dx, 1.0)  # noqa: E731
+    by = mb.dynamics.inverse_dynamics_derivatives(model, q, v, x, GRAVITY)
+    want = 10.0 * difference(lambda dx: mb.inverse_dynamics(model, moved(dx), v, x, GRAVITY), model.N)
+    assert error(by.q, want) <= 1e-9
+    assert error(by.v, difference(lambda dx: mb.inverse_dynamics(model, q, v + dx, x, GRAVITY), model.N)) <= 1e-9
+    assert error(by.v_dot, mb.mass_matrix(model, q)) <= 1e-12
+    M = mb.mass_matrix(model, q)
+    by = mb.forward_dynamics_derivatives(model, q, v, x, GRAVITY)
+    want = difference(lambda dx: mb.forward_dynamics(model, q, v + dx, x, GRAVITY), model.N)
+    assert error(M @ by.v, M @ want) <= 1e-8
+    assert error(by.effort @ M, np.eye(model.N)) <= 1e-8
+    nodes = ["hand", "fore/mid"]
+    found = mb.dynamics.compliance_derivatives(model, q, nodes)
+    want = 10.0 * difference(lambda dx: mb.operational_compliance(model, moved(dx), nodes), model.N)
+    assert error(found, want) <= 1e-8
 
 
 @pytest.mark.parametrize("file", ["panda_description/urdf/panda.urdf", "talos_data/robots/talos_reduced.urdf"])

@@ -126,6 +126,29 @@ def test_contacts_and_bounces(restitution):
     assert np.abs(by - exact).max() < 1e-6 < np.abs(exact).max()
 
 
+def test_what_the_coupler_feels():
+    """Where its ball slides on the ground: the wrench on the coupler, and on the ground."""
+    pose = M.Pose((0.03, 0.02, -0.03), (0.3, 0.2, 0.1))
+    sensors = (M.Sensor("touch", "contact", link="coupler", pose=pose), M.Sensor("floor", "contact", link="ground"),
+               M.Sensor("imu", "imu", link="coupler"))  # fmt: skip
+    sim = mb.Simulator(replace(over_ground(0.0), sensors=sensors))
+    push_out_fully(sim)
+    sim.set_state(sim.q, -sim.v)
+    before, effort, context = (sim.q, sim.v), np.array([0.3, 0.1, -0.2]), sim.context
+    while not (context.contacts.count[0] and context.solution.r[0] > 0.0):
+        before = sim.q, sim.v
+        sim.step(effort)
+        assert sim.time < 1.0
+    differences = Differences(sim, *before, effort)
+    differences.step()
+    assert np.abs(sim.sensors.read("touch")).min() > 0.0
+    for name in ("touch", "floor"):
+        for by in ("q", "v", "effort"):
+            assert differences.worst_reading(name, by, size=1e-6) < 1e-6, (name, by)
+    with pytest.raises(InputError, match="an IMU's and wrenches of joints are not known"):
+        sim.step_derivatives(readings=["imu"])
+
+
 def test_a_rollout():
     """Beside differences: where the crank is after 40 steps, by its effort."""
     sim = mb.Simulator(replace(four_bar(), loops="embed"))

@@ -160,8 +160,7 @@ def test_what_a_pad_feels_of_a_box_that_slides():
     by = sim.step_derivatives(["friction"], readings=["pad"]).readings["pad"]["friction"][:, 0]
     across = np.array([0.5, 0.2]) / np.hypot(0.5, 0.2) * abs(read.wrench[5])
     np.testing.assert_allclose(np.abs(by[3:5]), across, rtol=1e-4)  # its frame looks down
-    with pytest.raises(InputError, match="an IMU's and wrenches of joints are not known"):
-        sim.step_derivatives(readings=["imu"])
+    assert differences.worst_reading("imu", "v", size=1e-5) < 1e-6
 
 
 def test_four_points_of_a_face_with_viscous_friction_and_without_slip():
@@ -285,7 +284,7 @@ def test_what_is_refused():
     ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.0999)), "free", 1.0)
     for v, more, why in (
         ((0, 0, 0, 0, 0, -1.0), {}, "with impacts"),
-        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "coulomb_viscous"}, "friction in polygons"),
+        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "coulomb_viscous"}, "friction_model coulomb_viscous"),
     ):
         sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=M.Ground(), integrator="midpoint", **more))
         sim.set_state(sim.q, np.array(v, float))

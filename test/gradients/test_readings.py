@@ -3,7 +3,7 @@
 
 """Derivatives of sensors' readings beside central differences, and closed forms.
 
-Covers core/gradients/readings.py, simulation/sensors/derivatives.py.
+Covers core/gradients/readings.py, simulation/sensors/derivatives.py, simulation/sensors/derivative_ends.py.
 """
 
 from dataclasses import replace
@@ -13,6 +13,7 @@ import pytest
 import trimesh
 
 import mb_contact as mb
+from mb_contact.core.handle import TOLERANCE
 from mb_contact.errors import InputError
 from mb_contact.model.scene.sensors import Pad
 from oracles.step_differences import Differences, push_out_fully
@@ -36,12 +37,12 @@ def sensor(kind, of, **more):
     return M.Sensor(f"{kind}_{of}", kind, **on, **pose, **more)
 
 
-def watched(name, seed, sensors, material=None):
+def watched(name, seed, sensors, material=None, **more):
     """Differences of a scene of ``gradient_scenes`` with sensors, in one of its states; its bodies of a material."""
     sim, draw = SCENES[name]()
     push_out_fully(sim)
     state = draw(np.random.default_rng(seed))
-    scene = replace(sim.scene, sensors=sensors)
+    scene = replace(sim.scene, sensors=sensors, **more)
     if material is not None:
         bodies = tuple(replace(body, material="m") for body in scene.primitives)
         scene = replace(scene, primitives=bodies, materials={"m": material})
@@ -53,7 +54,7 @@ def watched(name, seed, sensors, material=None):
     return differences
 
 
-def arm(with_ball=False, gears=()):
+def arm(with_ball=False, gears=(), **more):
     """Differences of an arm with a tool behind a fixed joint, which hangs free or slides; its wrist is pushed."""
     ball = '<collision><origin xyz="0.05 0 0.08"/><geometry><sphere radius="0.02"/></geometry></collision>'
     link, joint = PARTS
@@ -74,8 +75,10 @@ def arm(with_ball=False, gears=()):
     if with_ball:
         R, p = mb.frame_pose(mb.load_urdf(robot.urdf), q, "tool")
         ground = M.Ground((p + R @ [0.05, 0.0, 0.08])[2] - 0.02 + 1e-4)
-    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors, gears=gears, loops="multipliers"))
+    sim = mb.Simulator(mb.Scene(models=(robot,), ground=ground, sensors=sensors, gears=gears, loops="multipliers",
+                                **more))  # fmt: skip
     push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
     sim.set_external_wrench("wrist", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     differences = Differences(sim, q, v, np.array([3.0, -1.0, 0.4]))
     differences.step()
@@ -99,10 +102,42 @@ def test_a_tool_on_the_ground_behind_joints_with_a_gear(gear):
             assert differences.worst_reading(name, by) < 1e-6, (name, by)
 
 
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+@pytest.mark.parametrize("with_ball", [False, True])
+def test_an_arm_under_flows(with_ball, integrator):
+    """IMUs where the step ends, wrenches of joints half-way."""
+    differences = arm(with_ball, integrator=integrator)
+    for name in differences.sim.sensors.names:
+        for by in ("q", "v", "effort"):
+            assert differences.worst_reading(name, by) < 1e-6, (name, by)
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+def test_a_robot_on_its_feet_under_flows(integrator):
+    """Its trunk turns; servos hold its joints."""
+    sensors = sensor("force_torque", "lf_hip_joint"), sensor("imu", "trunk")
+    differences = watched("quadruped", 4, sensors, integrator=integrator)
+    assert (differences.sim.context.solution.r > 0.0).any()
+    for by in ("q", "v"):
+        assert differences.worst_reading("force_torque_lf_hip_joint", by, size=1e-6) < 1e-6, by
+    with pytest.raises(InputError, match="in a scene with servos"):
+        differences.sim.step_derivatives(readings=["imu_trunk"])
+
+
+def test_friction_of_joints_and_limits_under_flows():
+    for name, seed in (("joint friction", 3), ("limits", 17)):
+        sensors = sensor("force_torque", "hinge_0"), sensor("force_torque", "hinge_1"), sensor("imu", "link_0")
+        differences = watched(name, seed, sensors, integrator="rk4")
+        for entry in sensors:
+            for by in ("q", "v", "effort"):
+                assert differences.worst_reading(entry.name, by, size=1e-6) < 1e-6, (name, entry.name, by)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
 @pytest.mark.parametrize("name", ["mass", "damping", "friction"])
-def test_parameters(name):
+def test_parameters(name, integrator):
     """Beside differences of the values that a simulator has."""
-    differences = arm(True)
+    differences = arm(True, integrator=integrator)
     sim = differences.sim
     values = sim.values(name)
     assert len(values) == {"mass": 3, "damping": 3, "friction": 1}[name]
@@ -274,6 +309,63 @@ def test_ranges_to_triangles_behind_an_impact(tmp_path):
         assert differences.worst_reading("lidar", by, size=1e-7) < 1e-6, by
 
 
+def bounced(name, seed, sensors, **material):
+    """Differences of a body that bounces on the ground, solved to rounding, behind the step in which it does."""
+    sim, draw = SCENES[name]()
+    state = draw(np.random.default_rng(seed))
+    materials = {"body": replace(sim.scene.materials["body"], **material)}
+    sim = mb.Simulator(replace(sim.scene, sensors=sensors, materials=materials))
+    push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
+    differences = Differences(sim, *state)
+    differences.step()
+    assert len(sim.context.impacts.events) == 1 and not sim.step_derivatives((), near=1e-4).kinks
+    return differences
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("bouncing ball", 3), ("bouncing box", 4), ("bouncing box", 5), ("bouncing box, as printed", 5),
+     ("bouncing capsule, by Newton", 4)],
+)  # fmt: skip
+def test_what_is_felt_of_an_impact(name, seed):
+    """By both bodies, at the surface of each; with a partner half-way between them."""
+    sensors = (sensor("contact", "body"), sensor("contact", "ground"),
+               replace(sensor("contact", "body", partner="ground"), name="both"))  # fmt: skip
+    differences = bounced(name, seed, sensors)
+    for entry in differences.sim.sensors.names:
+        assert np.abs(differences.sim.sensors.read(entry)).max() > 10.0
+        for by in ("q", "v"):
+            assert differences.worst_reading(entry, by, size=1e-7) < 1e-6, (entry, by)
+
+
+def test_what_a_pad_feels_of_an_impact():
+    """Those of the faces beside its corner that strikes the ground."""
+    faces = "+x", "-x", "+y", "-y", "+z", "-z"
+    pads = tuple(replace(sensor("tactile", "body", pad=Pad(face, cells=(1, 1))), name=f"pad{i}")
+                 for i, face in enumerate(faces))  # fmt: skip
+    differences = bounced("bouncing box", 4, pads)
+    assert max(np.abs(differences.sim.sensors.read(pad.name).wrench).max() for pad in pads) > 10.0
+    for pad in pads:
+        assert differences.worst_reading(pad.name, "v", size=1e-7) < 1e-6
+
+
+@pytest.mark.parametrize("value", ["friction", "restitution"])
+@pytest.mark.parametrize("name", ["bouncing ball", "bouncing box, as printed", "bouncing capsule, by Newton"])
+def test_an_impact_by_parameters(name, value):
+    differences = bounced(name, 3 if name == "bouncing ball" else 5, (sensor("contact", "body"),))
+    sim = differences.sim
+    number = sim.values(value)["body", "ground"]
+
+    def move(d):
+        sim.set(value, [number + d[0]], of=[("body", "ground")])
+        differences.step()
+
+    exact = sim.step_derivatives([value], readings=["contact_body"]).readings["contact_body"][value]
+    found = differences.of_reading("contact_body", 1, move, 1e-5)
+    assert 1.0 < np.abs(exact).max() and np.abs(found - exact).max() < 1e-6 * np.abs(exact).max()
+
+
 def test_what_has_no_derivative_is_refused():
     sensors = (M.Sensor("eye", "camera", link="a", pose=M.Pose()), M.Sensor("imu", "imu", link="a"))
     sim = mb.Simulator(replace(SCENES["two bodies on a hinge"]()[0].scene, sensors=sensors))
@@ -287,5 +379,8 @@ def test_what_has_no_derivative_is_refused():
     sim = mb.Simulator(replace(sim.scene, sensors=(sensor("imu", "body"),)))
     differences = Differences(sim, *draw(np.random.default_rng(3)))
     differences.step()
-    with pytest.raises(InputError, match="in a step with impacts"):
+    with pytest.raises(InputError, match="in a step with impacts: an IMU's"):
         sim.step_derivatives(readings=["imu_body"])
+    differences = bounced("bouncing ball", 3, (sensor("contact", "body"),), torsional=0.01)
+    with pytest.raises(InputError, match="with torsion or rolling"):
+        differences.sim.step_derivatives(readings=["contact_body"])

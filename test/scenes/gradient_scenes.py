@@ -13,12 +13,14 @@ import numpy as np
 import mb_contact as mb
 from mb_contact.gradients.motion import displaced
 from mb_contact.model.scene import Gear, Heights, JointProperties
+from scenes.flexible_robots import ARM, strip
 from scenes.mesh_bodies import revolved, write_obj
 
 M = mb.model
 CONFIG = "package://mb_contact/config/"
 SIZES = {"sphere": (0.1,), "capsule": (0.06, 0.2), "box": (0.2, 0.16, 0.12), "cylinder": (0.08, 0.2),
          "cone": (0.08, 0.2), "ellipsoid": (0.1, 0.07, 0.13)}  # fmt: skip
+BALL = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="0.03"/></geometry></collision>'
 HILLS = tuple(tuple(0.02 * (i * i + 3 * j) % 0.05 for j in range(7)) for i in range(7))  #: heights [m]
 
 
@@ -183,6 +185,40 @@ def held(kind):
     return make
 
 
+def flexible(table=False, **settings):
+    """An arm with a flexible link whose hand, whose weight and whose own end fall on the ground or on a box."""
+
+    def make():
+        urdf = ARM
+        for link, x in (("hand", 0.1), ("weight", 0.0)):
+            begin = urdf.index(f'<link name="{link}">')
+            end = urdf.index("</link>", begin)
+            urdf = urdf[:end] + BALL.format(x) + urdf[end:]
+        urdf = urdf.replace('<link name="fore"/>', f'<link name="fore">{BALL.format(0.35)}</link>')
+        link = M.FlexibleLink(beam=strip(), damping_ratio=0.01)
+        robot = M.SceneModel(urdf, flexible_links={"fore": link}, joints={"elbow": 0.25}, pose=M.Pose((0, 0, 0.05)))
+        box = M.Primitive("box", "box", (2.0, 2.0, 0.04), M.Pose((0.6, 0, 0.0)), "free", 2.0)
+        bodies, ground, gravity = ((box,), None, (0, 0, 0)) if table else ((), M.Ground(), (0, 0, -9.81))
+        sim = mb.Simulator(mb.Scene(models=(robot,), primitives=bodies, ground=ground, gravity=gravity, **settings))
+        sim.reset()
+
+        def draw(rng):
+            sim.reset()
+            v = sim.v + 0.3 * rng.normal(size=len(sim.v))
+            if table:  # it comes up and turns
+                v[-6:] = *rng.normal(size=3), 0.0, 0.0, 1.0
+            sim.set_state(sim.q, v)
+            for _ in range(300):
+                q, v = sim.q, sim.v
+                if (sim.step().contacts["state"] != "separate").any() and rng.uniform() < 0.2:
+                    break
+            return q, v + 0.01 * rng.normal(size=len(v)), 0.1 * rng.normal(size=len(sim.world.joint_names))
+
+        return sim, draw
+
+    return make
+
+
 SCENES = {
     "chain of six": chain,
     "box on a table": shipped("box_on_table.yaml", 5, 0.3),
@@ -220,5 +256,7 @@ SCENES = {
     "two bodies on a rod": held("distance"),
     "two bodies welded": held("weld"),
     "two bodies in a point": held("point"),
+    "flexible arm": flexible(),
+    "flexible arm and a box": flexible(table=True),
     "servos": joints(actuators={"hinge_1": M.Actuator("position", stiffness=50.0, damping=2.0)}),
 }

@@ -34,9 +34,11 @@ def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
         if surfaces.side[pair] < 0:
             continue
         n = vector(contacts.normal, i)
-        t, size = tangential(body_vector(kin.R, surfaces.frame[pair], vector(surfaces.direction, pair)), n)
+        lead = body_vector(kin.R, surfaces.frame[pair], vector(surfaces.direction, pair))
+        t, size = tangential(lead, n)
         if size < UPRIGHT:
             continue
+        put_vector(frames.lead, i, lead)
         set_tangents(frames, i, n, t, size)
         mu[i, 0] = surfaces.along[pair]
         mu[i, 1] = surfaces.across[pair]
@@ -56,17 +58,20 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
         b = geoms.body[geoms.pairs[pair, 1]]
         n = vector(contacts.normal, i)
         point = vector(contacts.point, i)
-        slip = vector_sum(point_velocity(V, kin.p, a, point), -1.0, point_velocity(V, kin.p, b, point))
-        t, size = tangential(slip, n)
+        lead = vector_sum(point_velocity(V, kin.p, a, point), -1.0, point_velocity(V, kin.p, b, point))
+        t, size = tangential(lead, n)
         j = find_contact(memory, pair, contacts.feature[i], j + 1)
         frames.known[i] = j
         frames.aligned[i] = 1 if size > slip_speed else 0
         if frames.aligned[i] == 0:
             size = 0.0
             if j >= 0 and slip_speed < np.inf:
-                t, size = tangential(vector(memory.tangent, j), n)
+                lead = vector(memory.tangent, j)
+                t, size = tangential(lead, n)
             if size < 1e-6:  # there is none, or the carried tangent has become the normal
-                t, size = some_tangent(n)
+                lead = some_axis(n)
+                t, size = tangential(lead, n)
+        put_vector(frames.lead, i, lead)
         set_tangents(frames, i, n, t, size)
 
 
@@ -86,9 +91,15 @@ def tangential(a, n):
 
 
 @sweep
+def some_axis(n):
+    """The world's x axis, or y where n is near x."""
+    return (1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0)
+
+
+@sweep
 def some_tangent(n):
-    """Part of the world's x axis, or of y where n is near x, across the unit normal n, and its length."""
-    return tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+    """Part of ``some_axis`` across the unit normal n, and its length."""
+    return tangential(some_axis(n), n)
 
 
 @kernel

@@ -8,6 +8,8 @@ With l the impulses of the rows that hold (du = 0) and s the direction of a cont
     open                 dr = 0
     sticks, holds        du = 0
     slips                du_n = 0,  dr_t = -mu s dr_n + rho a - r_n s dmu,  a across s,  |u_t| / (mu r_n) rho = -a.du_t
+    with two mu_i        the same of mu_i u_i and r_i / mu_i
+    in a polygon         dr_t = (r_t / r_n) dr_n + rho e,  e.du_t = 0 on an edge along e, rho = 0 at a vertex
     soft equality        dr = -du / softness
     friction of a joint  sticks, or dr = +- d(f dt)
 
@@ -32,9 +34,10 @@ from mb_contact.core.gradients.workspace import (
 )
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.solve.friction import MODEL, VISCOUS
+from mb_contact.core.solve.friction import DIRECTIONS, MODEL, VISCOUS
+from mb_contact.core.solve.laws import EDGE, polygon_state
 from mb_contact.core.workspace import BOX, CONTACT, ENERGY_REMOVED, EQUALITY, NO_BLOCK, UNILATERAL
-from mb_contact.types import TOUCHING_EVENT
+from mb_contact.types import STICK, TOUCHING_EVENT
 
 IMMOBILE = 1e-24  #: of the largest compliance of a row: one along which nothing moves asks for nothing
 RIGID = 1e-6  #: of a row's compliance: what is less soft is solved with the rows that hold
@@ -119,6 +122,9 @@ def _contact(g, a, row, kind, near, soft):
         _kink(g, GAP, row // 3, contacts.pair[row // 3], abs(contacts.gap[row // 3]))
     if kind != CONTACT:
         return
+    if a.friction.model[DIRECTIONS] > 0:
+        _slide_in_polygon(g, a, row, near, soft)
+        return
     _slide(g, a, row, row + 1, near, soft)
     extra = a.rows.next[at + 2]
     while extra >= 0:
@@ -145,23 +151,83 @@ def bounding(g, a, row):
 
 @kernel
 def _slide(g, a, row, first, near, soft):
-    """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses."""
-    m = a.rows.mu[first]
+    """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses.
+
+    With two coefficients m_i the law is that of equal ones between x_i = m_i u_i and r_i / m_i, here both over ``m``.
+    """
+    m_x, m_y = a.rows.mu[first], a.rows.mu[first + 1]
+    m = mean_friction(a.rows, first)
+    m = m if m > 0.0 else max(m_x, m_y)  # a skate has none along it
     if m == 0.0:
         return
-    x, y, r, normal = a.sol.u[first], a.sol.u[first + 1], a.sol.r, bounding(g, a, row)
-    speed, force = np.sqrt(x * x + y * y), np.sqrt(r[first] ** 2 + r[first + 1] ** 2)
-    scale = max(g.compliance[first], 1e-300) ** 0.25 * max(g.compliance[first + 1], 1e-300) ** 0.25
+    f_x, f_y, r, normal = m_x / m, m_y / m, a.sol.r, bounding(g, a, row)
+    x, y = f_x * a.sol.u[first], f_y * a.sol.u[first + 1]
+    p, q = r[first] / f_x if m_x > 0.0 else 0.0, r[first + 1] / f_y if m_y > 0.0 else 0.0
+    speed, force = np.sqrt(x * x + y * y), np.sqrt(p * p + q * q)
+    scale = _both_ways(g, first, f_x, f_y)
     left, part = (m * normal - force) * scale, speed / scale
     if not soft and max(left, part) < near:
         _kink(g, SLIP, row // 3, a.contacts.pair[row // 3], max(left, part))
     if left >= part or max(left, part) < a.solver[TOLERANCE]:  # which the solver does not tell apart
+        if m_x > 0.0:
+            _add(g, first, 1.0, 0.0, 0.0, soft)
+        if m_y > 0.0:
+            _add(g, first + 1, 1.0, 0.0, 0.0, soft)
+        return
+    s, t = (x / speed, y / speed) if speed > 0.0 else (-p / force, -q / force)
+    if m_x * m_y > 0.0:
+        _add(g, first, -t * f_x, s * f_y, speed / (m * normal), soft)
+    g.drag[first], g.drag[first + 1] = -m_x * s, -m_y * t
+
+
+@kernel
+def _slide_in_polygon(g, a, row, near, soft):
+    """As ``_slide``, of the tangents of a contact whose friction is the vertex or the edge of a polygon.
+
+    At a vertex the impulse follows the normal alone, on an edge what moves along the edge sticks.
+    """
+    first, m, n_f = row + 1, a.rows.mu[row + 1], a.friction.model[DIRECTIONS]
+    if m == 0.0:
+        return
+    scale, radius = _both_ways(g, first, 1.0, 1.0), m * bounding(g, a, row)
+    p, q, x, y = a.sol.r[first], a.sol.r[first + 1], a.sol.u[first], a.sol.u[first + 1]
+    state, e_x, e_y, apothem = polygon_state(p - x / scale**2, q - y / scale**2, radius, n_f)
+    half = 0.5 * (2.0 * np.pi / n_f)
+    if state == STICK:
+        left = apothem * radius - e_x * p - e_y * q
+    elif state == EDGE:
+        left = radius * np.sin(half) - abs(e_x * q - e_y * p)
+    else:  # an edge beside it would stick
+        c, s = np.cos(half), np.sin(half)
+        one, other = (c * e_y - s * e_x, -c * e_x - s * e_y), (c * e_y + s * e_x, -c * e_x + s * e_y)
+        left = min(abs(one[0] * x + one[1] * y), abs(other[0] * x + other[1] * y)) / scale**2
+    part = np.sqrt(x * x + y * y) / scale
+    if not soft and (left * scale < near or (state != STICK and part < near)):
+        _kink(g, SLIP, row // 3, a.contacts.pair[row // 3], left * scale if state == STICK else min(left * scale, part))
+    if state == STICK:
         _add(g, first, 1.0, 0.0, 0.0, soft)
         _add(g, first + 1, 1.0, 0.0, 0.0, soft)
         return
-    s, t = (x / speed, y / speed) if speed > 0.0 else (-r[first] / force, -r[first + 1] / force)
-    _add(g, first, -t, s, speed / (m * normal), soft)
-    g.drag[first], g.drag[first + 1] = -m * s, -m * t
+    if state == EDGE:
+        _add(g, first, -e_y, e_x, 0.0, soft)
+    g.drag[first], g.drag[first + 1] = p / bounding(g, a, row), q / bounding(g, a, row)
+
+
+@sweep
+def mean_friction(rows, first):
+    """Mean coefficient of two rows of friction, by which derivatives are: both grow in proportion."""
+    x, y = rows.mu[first], rows.mu[first + 1]
+    return x if x == y else np.sqrt(x * y)
+
+
+@kernel
+def _both_ways(g, first, x, y):
+    """Square root of the mean compliance of two tangents times x^2 and y^2, or of the one along which anything moves.
+    """
+    u, v = g.compliance[first], g.compliance[first + 1]
+    u, v = x * x * (u if u >= g.mobile[0] else v), y * y * (v if v >= g.mobile[0] else u)
+    u, v = u if u > 0.0 else v, v if v > 0.0 else u
+    return max(u, 1e-300) ** 0.25 * max(v, 1e-300) ** 0.25
 
 
 @kernel

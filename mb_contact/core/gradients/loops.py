@@ -20,16 +20,16 @@ from mb_contact.core.gradients.bias import (
     rate_along,
     twist_of,
 )
-from mb_contact.core.gradients.motion import begin_bodies, join_paths, velocity_at
+from mb_contact.core.gradients.motion import begin_bodies, begin_twists, body_twists, twists_along, velocity_at
 from mb_contact.core.gradients.workspace import BY_Q, FINE, LOOP, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
 from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.derivatives import force_cross
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
     add_spatial,
     body_point,
+    force_cross,
     matrix,
     product,
     put_spatial,
@@ -128,11 +128,10 @@ def _closure(g, a, v, dt, i, row):
 @sweep
 def _sides(g, e):
     """(twists of entry e of the path where it moves A and B, dV+/dq of A and B)."""
-    j, side = g.path[e], g.side[e]
-    S = spatial(g.S, j)
+    j, side, (S_a, S_b) = g.path[e], g.side[e], twists_along(g, e)
     on_a, on_b = side != 2, side != 1
     return (
-        S if on_a else STILL, S if on_b else STILL,
+        S_a, S_b,
         spatial(g.turned_a, j) if on_a else STILL, spatial(g.turned_b, j) if on_b else STILL,
     )  # fmt: skip
 
@@ -266,7 +265,7 @@ def _closure_wrench(g, a, i, row, dr, out):
     length = np.sqrt(vector_dot(apart, apart))
     angles = _angles(kind)
     behind = row + angles + (1 if kind == CLOSURE_DISTANCE else 3)
-    join_paths(g, g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1)
+    begin_twists(g, k, m)
     for r in range(row, behind):
         turns = r < row + angles
         d = _direction(kind, r - row, angles, R_b, vector_sum(ZERO, 1.0 / max(length, 1e-300), apart))
@@ -278,8 +277,7 @@ def _closure_wrench(g, a, i, row, dr, out):
                 for e in range(out.shape[2]):
                     out[side, j, e] += sign * unit[j] * dr[r, e]
         for e in range(g.count[PATH] if g.first[BY_Q + 1] > q else 0):
-            j, S = g.path[e], spatial(g.S, g.path[e])
-            S_a, S_b = S if g.side[e] != 2 else STILL, S if g.side[e] != 1 else STILL
+            j, (S_a, S_b) = g.path[e], twists_along(g, e)
             X_a, X_b = velocity_at(S_a, p[0]), velocity_at(S_b, p[1])
             dd = ZERO
             if kind == CLOSURE_AXIS and turns:
@@ -317,8 +315,9 @@ def gear_wrenches(g, a, dr, out):
                 for c in range(out.shape[3]):
                     out[e, side, j, c] = share * unit[j] * dr[row, c] if ratio != 0.0 else 0.0
             i = g.tip[k] if ratio != 0.0 and g.first[BY_Q + 1] > q else -1
+            body_twists(g, k, g.twist_a)
             while i >= 0:
-                by = force_cross(spatial(g.S, i), W)
+                by = force_cross(spatial(g.twist_a, i), W)
                 for j in range(6):
                     out[e, side, j, q + i] += by[j]
                 i = g.d.before[i]

@@ -14,14 +14,13 @@ from mb_contact.core.gradients.bias import (
     rate_along,
     twist_of,
 )
-from mb_contact.core.gradients.motion import velocity_at
+from mb_contact.core.gradients.motion import twists_along, velocity_at
 from mb_contact.core.handle import EULER
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.spatial import (
-    STILL,
     ZERO,
     between,
-    spatial,
     spatial_sum,
     vector,
     vector_dot,
@@ -39,7 +38,8 @@ def bends(g, a, i):
 @kernel
 def begin_bends(g, a, k, m, v):
     """Twists of the bodies k and m of a contact at v, and their rates, into ``bias``."""
-    if min(k, m) >= 0 and g.smooth[0] != 0.0 and a.flow.rule[0] == EULER:
+    polygons = a.friction.model[DIRECTIONS] > 0  # whose tangents follow the slip
+    if polygons or (min(k, m) >= 0 and g.smooth[0] != 0.0 and a.flow.rule[0] == EULER):
         bias_of(g, k, v, 0)
         bias_of(g, m, v, 1)
 
@@ -65,9 +65,7 @@ def _bend(g, k, m, x, V_a, V_b):
 @kernel
 def asked_slip_along(g, a, k, m, e, x, dx, dt):
     """Derivatives of ``asked_slip`` by the coordinate and by the velocity of entry e of the path; x moves by dx."""
-    j, side = g.path[e], g.side[e]
-    S = spatial(g.S, j)
-    S_a, S_b = S if side != 2 else STILL, S if side != 1 else STILL
+    S_a, S_b = twists_along(g, e)
     o_a, o_b = velocity_at(S_a, vector(g.d.kin.p, k)), velocity_at(S_b, vector(g.d.kin.p, m))
     dA = spatial_sum(rate_along(g, e, 0, RATE_BY_Q), -1.0, rate_along(g, e, 1, RATE_BY_Q))
     dV = rate_along(g, e, 0, TWIST_BY_Q), rate_along(g, e, 1, TWIST_BY_Q)

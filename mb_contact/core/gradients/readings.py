@@ -17,7 +17,8 @@ Derivatives of twists and of forces of subtrees are those of ``core/tree/derivat
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.gradients.motion import join_paths, velocity_at
+from mb_contact.core.gradients.laws import bounding, mean_friction
+from mb_contact.core.gradients.motion import begin_twists, twists_along, velocity_at
 from mb_contact.core.gradients.rows import contact_impulse, moment_axis, moment_rows, placed, rolling_moment
 from mb_contact.core.gradients.solve import add_spans
 from mb_contact.core.gradients.workspace import (
@@ -25,28 +26,30 @@ from mb_contact.core.gradients.workspace import (
     BY_EFFORT,
     BY_FRICTION,
     BY_JOINT_FRICTION,
+    BY_LEAST,
     BY_Q,
+    BY_V,
     HELD,
     PATH,
     ROWS,
     SOFT,
 )
-from mb_contact.core.jit import kernel, sweep, unlocked
-from mb_contact.core.tree.derivatives import (
-    comes_before,
-    expand_right,
-    factor,
-    force_cross,
-    motion_cross,
-    reduce_right,
-)
+from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep, unlocked
+from mb_contact.core.solve.friction import DIRECTIONS
+from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
+from mb_contact.core.tree.joints import comes_before
+from mb_contact.core.tree.modal import has_modes
+from mb_contact.core.tree.modal_derivatives import modal_body_rates, modal_subtree_force
+from mb_contact.core.tree.modal_rates import column_at, column_change
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
     between,
+    force_cross,
     linear,
     matrix,
     momentum,
+    motion_cross,
     put_spatial,
     spatial,
     spatial_dot,
@@ -100,10 +103,15 @@ def _row_impulses(g, a, dt, T, dr):
                 f = a.rows.next[f]
     if first[BY_FRICTION + 1] > first[BY_FRICTION]:
         for row in range(3 * count):
-            if g.drag[row] != 0.0:
-                dr[row, first[BY_FRICTION] + a.contacts.pair[row // 3]] += (
-                    g.drag[row] / a.rows.mu[row] * a.sol.r[row - row % 3]
-                )
+            mean = mean_friction(a.rows, row - row % 3 + 1)
+            if g.drag[row] != 0.0 and mean > 0.0:
+                by = g.drag[row] / mean * bounding(g, a, row - row % 3)
+                dr[row, first[BY_FRICTION] + a.contacts.pair[row // 3]] += by
+    for c in range(first[BY_LEAST + 1] - first[BY_LEAST]):
+        row = 3 * c
+        while g.passes[c] != 0 and row >= 0:
+            dr[row, first[BY_LEAST] + c] += 1.0 if row == 3 * c else g.drag[row]
+            row = a.rows.next[row] if g.passes[c] == 2 else -1
     wanted = first[BY_JOINT_FRICTION + 1] > first[BY_JOINT_FRICTION]
     for row in range(g.count[ROWS] if wanted else 0):
         at = g.at[row]
@@ -137,15 +145,19 @@ def _contact_wrench(g, a, i, dr, out):
     moments = moment_rows(a, pair)
     for c in range(moments):
         _add_wrench(out, moment_axis(a, i, c) + ZERO, dr[a.friction.extra[i] + c])
+    if g.first[BY_V + 1] > g.first[BY_V] and a.friction.model[DIRECTIONS] > 0:
+        turned = wrench_at(x, vector_product(vector(a.contacts.normal, i), contact_impulse(a, i)))
+        for j in range(6):
+            for c in range(g.S.shape[0]):
+                out[j, g.first[BY_V] + c] += turned[j] * g.spin_v[i, c]
     if g.first[BY_Q + 1] == q:
         return
     p, moment = contact_impulse(a, i), rolling_moment(a, i, a.friction.extra[i]) if moments > 0 else ZERO
     k, m = a.geoms.body[a.geoms.pairs[pair, 0]], a.geoms.body[a.geoms.pairs[pair, 1]]
-    join_paths(g, g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1)
+    begin_twists(g, k, m)
     for e in range(g.count[PATH]):
-        j, side = g.path[e], g.side[e]
-        S = spatial(g.S, j)
-        S_a, S_b = S if side != 2 else STILL, S if side != 1 else STILL
+        j = g.path[e]
+        S_a, S_b = twists_along(g, e)
         dx = placed(g, i, 3, S_a, S_b), placed(g, i, 4, S_a, S_b), placed(g, i, 5, S_a, S_b)
         turn = (g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j])
         df = vector_product(turn, p)
@@ -203,8 +215,11 @@ def body_rates(d, k, out):
     for part in range(6):
         for j in range(6):
             fill(out.shape[2], out[part, j], 0.0)
+    if has_modes(d.kin):
+        modal_body_rates(d, k, out)
+        return
     V, A = spatial(d.V, k), spatial(d.A, k)
-    i = _tip(d, k)
+    i = d.tip[k]
     while i >= 0:
         S, psi = spatial(d.S, i), spatial(d.psi, i)
         rate_q = spatial_sum(motion_cross(S, A), 1.0, spatial_sum(spatial(d.chi, i), 1.0, motion_cross(psi, V)))
@@ -222,14 +237,6 @@ def _put_column(out, i, x):
     out[0, i], out[1, i], out[2, i], out[3, i], out[4, i], out[5, i] = x
 
 
-@kernel
-def _tip(d, k):
-    """Last degree of freedom that moves body k, or -1."""
-    while k >= 0 and d.tree.nv[k] == 0:
-        k = d.tree.parent[k]
-    return d.tree.v_start[k] + d.tree.nv[k] - 1 if k >= 0 else -1
-
-
 @unlocked
 def subtree_wrench(d, k, out):
     """Derivative of the forces ``f`` of the subtree of body k by q, v and v_dot, side by side in ``out`` (6, 3 N).
@@ -239,7 +246,12 @@ def subtree_wrench(d, k, out):
     tree, N = d.tree, d.v_dot.shape[0]
     for j in range(6):
         fill(3 * N, out[j], 0.0)
-    i = _tip(d, k)
+    if has_modes(d.kin):
+        modal_subtree_force(d, k, out)
+        for c in range(3 * N):
+            _put_column(out, c, _from_world(_column(out, c), vector(d.kin.p, tree.root[k])))
+        return
+    i = d.tip[k]
     while i >= 0:
         _force_columns(d, k, i, out)
         i = d.before[i]
@@ -298,13 +310,19 @@ def carried_efforts(d, dq, force, dforce, moves, out):
             X = _column(moves[m], c) if m >= 0 else STILL
             for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
                 X = spatial_sum(X, dq[i, c], spatial(d.S, i))
+            if has_modes(kin) and kin.modal.node_of[k] >= 0:
+                X = spatial_sum(X, 1.0, _node_column(kin, kin.modal.node_of[k], dq, c, x))
             _put_column(moves[k], c, X)
             df = _column(dforce[k], c)
             moment = vector_sum(df[:3], 1.0, vector_product(velocity_at(X, x), f))
             _put_column(dforce[k], c, vector_sum(moment, 1.0, vector_product(x, df[3:])) + df[3:])
+    for i in range(out.shape[0]):
+        fill(width, out[i], 0.0)
     for k in range(tree.parent.shape[0] - 1, -1, -1):
         m, first, last = tree.parent[k], tree.v_start[k], tree.v_start[k] + tree.nv[k]
         f = spatial(force, k)
+        if has_modes(kin) and kin.modal.node_of[k] >= 0:
+            _node_efforts(d, k, dq, f, dforce[k], moves[m], out)
         for c in range(width):
             df, base = _column(dforce[k], c), _column(moves[m], c) if m >= 0 else STILL
             for i in range(first, last):
@@ -312,11 +330,38 @@ def carried_efforts(d, dq, force, dforce, moves, out):
                 for j in range(first, last):
                     if comes_before(tree.joint_type[k], j - first, i - first):
                         X = spatial_sum(X, dq[j, c], spatial(d.S, j))
-                out[i, c] = spatial_dot(spatial(d.S, i), spatial_sum(df, -1.0, force_cross(X, f)))
+                out[i, c] += spatial_dot(spatial(d.S, i), spatial_sum(df, -1.0, force_cross(X, f)))
             if m >= 0:
                 _put_column(dforce[m], c, spatial_sum(_column(dforce[m], c), 1.0, df))
         if m >= 0:
             put_spatial(force, m, spatial_sum(spatial(force, m), 1.0, f))
+
+
+@on_demand((REAL,) * 6)
+def _node_column(kin, e, dq, c, x):
+    """``sum C_i dq_i`` of node e, of column c."""
+    f, total = kin.modal.link_of[e], STILL
+    for i in range(kin.modal.first_mode[f + 1] - kin.modal.first_mode[f]):
+        total = spatial_sum(total, dq[kin.modal.v_start[f] + i, c], column_at(kin.modal, e, i, x))
+    return total
+
+
+@on_demand(NOTHING)
+def _node_efforts(d, k, dq, f, df, base, out):
+    """What the force f of the subtree of the node that is body k does to its modes, as of ``carried_efforts``."""
+    kin = d.kin
+    g, e, x = kin.modal, kin.modal.node_of[k], between(kin.p, k, kin.p, d.tree.root[k])
+    link = g.link_of[e]
+    start, r = g.v_start[link], g.first_mode[link + 1] - g.first_mode[link]
+    for i in range(r):
+        C = column_at(g, e, i, x)
+        for c in range(dq.shape[1]):
+            change = spatial_sum(_column(df, c), -1.0, force_cross(_column(base, c), f))
+            out[start + i, c] += spatial_dot(C, change)
+        for j in range(r):
+            along = spatial_dot(column_change(kin, e, i, j, x), f)
+            for c in range(dq.shape[1]):
+                out[start + i, c] += along * dq[start + j, c]
 
 
 @sweep

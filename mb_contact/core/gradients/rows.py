@@ -8,11 +8,15 @@ Of a contact at x with directions d = n, t1, t2, w the velocity of A against B a
     u_d = d.w + offset,    du_d = d.(J dv+ + dw) + w.dd + slope dg,    dw = (dV_A - dV_B)(x) + (w_A - w_B) x dx,
     d(J* p) = J* dp + (dJ)* p,    dp = sum d dr_d + a x p,    a = n x dn,
 
-where a, the turn that takes the tangents along with n, is free about n: friction has no direction of its own.
+where a, the turn that takes the tangents along with n, is free about n where friction is the same in all directions.
+Of unequal friction and of polygons the first tangent is the part across n of a direction, of a body, of the slip where
+the step begins, or of the world, and a turns about n with it; with the slip so does a part by v.
 """
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.contact import tangential
 from mb_contact.core.constraints.rows import TOUCHING
+from mb_contact.core.gradients.bias import TWIST, TWIST_BY_Q, rate_along, twist_of
 from mb_contact.core.gradients.geometry import level_contacts, place_contact
 from mb_contact.core.gradients.loops import closure_rows
 from mb_contact.core.gradients.mean_slip import asked_slip, asked_slip_along, begin_bends, bends
@@ -22,11 +26,13 @@ from mb_contact.core.gradients.motion import (
     push_outside,
     settle_push,
     turn_wrenches,
+    twists_along,
     velocity_at,
 )
-from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS, UNEQUAL
+from mb_contact.core.gradients.workspace import ARRIVES, FINE, LATER, LED, LOOP, PATH, ROWS
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, PUSH_RATE, PUSH_SPEED, UNIT_LENGTH
 from mb_contact.core.jit import kernel, sweep, unlocked
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -67,8 +73,8 @@ def pose_rows(g, a, v, dt):
         late = g.smooth[0] != 0.0 and _is_met(a.need.met, a.contacts, i)
         for k in range(3):
             late = late or a.contacts.spread[i, k] != 0.0
-        if late or a.friction.mu[i, 0] != a.friction.mu[i, 1]:
-            return LATER if late else UNEQUAL, i
+        if late:
+            return LATER, i
     status, i = place_contacts(g, a)
     if status != FINE:
         return status, i
@@ -148,16 +154,23 @@ def _contact(g, a, i, before, dt):
     for d in range(row, row + 3):
         g.tip_a[d], g.tip_b[d] = g.tip[k] if k >= 0 else -1, g.tip[m] if m >= 0 else -1
     for j in range(g.S.shape[0]):
-        g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = 0.0
+        g.turn[i, 0, j] = g.turn[i, 1, j] = g.turn[i, 2, j] = g.spin_v[i, j] = g.gap_q[i, j] = 0.0
     extra, sizes, bent = a.friction.extra[i], moment_rows(a, pair), bends(g, a, i)
     asked = asked_slip(g, a, k, m, x, dt) if bent else ZERO
+    lead, directed = vector(a.frames.lead, i), _has_directions(a, i)
+    size = tangential(lead, n)[1] if directed else 0.0
     for e in range(g.count[PATH]):
         j, side = g.path[e], g.side[e]
-        S = spatial(g.S, j)
-        S_a, S_b = S if side != 2 else STILL, S if side != 1 else STILL
+        S_a, S_b = twists_along(g, e)
         dn = placed(g, i, 0, S_a, S_b), placed(g, i, 1, S_a, S_b), placed(g, i, 2, S_a, S_b)
         dx = placed(g, i, 3, S_a, S_b), placed(g, i, 4, S_a, S_b), placed(g, i, 5, S_a, S_b)
         turn = vector_product(n, dn)
+        if size > 0.0:
+            of_q, of_v = _lead_rates(g, a, i, e, x, dx)
+            turn = vector_sum(turn, (vector_dot(t2, of_q) - vector_dot(lead, n) * vector_dot(t2, dn)) / size, n)
+            g.spin_v[i, j] = spins = vector_dot(t2, of_v) / size
+            g.u_v[row + 1, j] += spins * vector_dot(t2, vector_sum(w, 1.0, asked))
+            g.u_v[row + 2, j] -= spins * vector_dot(t1, vector_sum(w, 1.0, asked))
         g.turn[i, 0, j], g.turn[i, 1, j], g.turn[i, 2, j] = turn
         g.gap_q[i, j] = rise = placed(g, i, 6, S_a, S_b)
         widens = vector_sum(ZERO, half, dn)
@@ -175,7 +188,8 @@ def _contact(g, a, i, before, dt):
         if bent:
             by_q, by_v = asked_slip_along(g, a, k, m, e, x, dx, dt)
             dw = vector_sum(vector_sum(dw, 1.0, by_q), 1.0, vector_product(asked, turn))
-            g.u_v[row + 1, j], g.u_v[row + 2, j] = vector_dot(t1, by_v), vector_dot(t2, by_v)
+            g.u_v[row + 1, j] += vector_dot(t1, by_v)
+            g.u_v[row + 2, j] += vector_dot(t2, by_v)
         g.u_q[row + 1, j], g.u_q[row + 2, j] = vector_dot(t1, dw), vector_dot(t2, dw)
         turned = vector_product(turn, p)
         rolls = ZERO
@@ -193,6 +207,30 @@ def _contact(g, a, i, before, dt):
         add_spatial(g.total, k, spatial_sum(wrench_at(x_a, p), 1.0, moment + ZERO))
     if m >= 0:
         add_spatial(g.total, m, spatial_sum(STILL, -1.0, spatial_sum(wrench_at(x_b, p), 1.0, moment + ZERO)))
+
+
+@sweep
+def _has_directions(a, i):
+    """Whether friction of contact i is not the same in all directions, so that its tangents' turns count."""
+    return a.friction.model[DIRECTIONS] > 0 or a.friction.mu[i, 0] != a.friction.mu[i, 1]
+
+
+@kernel
+def _lead_rates(g, a, i, e, x, dx):
+    """Derivatives of the direction that the first tangent of contact i has from by entry e of the path, by q and v.
+
+    It is one of a body, the slip where the step begins, or constant; x moves by dx.
+    """
+    S_a, S_b = twists_along(g, e)
+    if a.friction.model[DIRECTIONS] == 0:
+        side = a.friction.surfaces.side[a.contacts.pair[i]]
+        return vector_product((S_a if side == 0 else S_b)[:3], vector(a.frames.lead, i)), ZERO
+    if a.frames.aligned[i] == 0:
+        return ZERO, ZERO
+    dV = spatial_sum(rate_along(g, e, 0, TWIST_BY_Q), -1.0, rate_along(g, e, 1, TWIST_BY_Q))
+    turning = vector_sum(twist_of(g, 0, TWIST)[:3], -1.0, twist_of(g, 1, TWIST)[:3])
+    by_q = vector_sum(velocity_at(dV, x), 1.0, vector_product(turning, dx))
+    return by_q, velocity_at(spatial_sum(S_a, -1.0, S_b), x)
 
 
 @sweep

@@ -16,8 +16,8 @@ and the laws' (``laws.py``).
 
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.gradients.laws import active_laws, bounding
-from mb_contact.core.gradients.motion import move_twists
+from mb_contact.core.gradients.laws import active_laws, bounding, mean_friction
+from mb_contact.core.gradients.motion import body_twists, move_twists
 from mb_contact.core.gradients.rows import contact_impulse, pose_rows
 from mb_contact.core.gradients.solve import add_spans, reduce_rows, solve_held
 from mb_contact.core.gradients.workspace import (
@@ -39,7 +39,9 @@ from mb_contact.core.gradients.workspace import (
     UNIQUE,
 )
 from mb_contact.core.jit import kernel, unlocked
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.derivatives import expand_right, factor, reduce_right
+from mb_contact.core.tree.modal import has_modes
 from mb_contact.core.tree.rotations import left_jacobian, turn_factors
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -49,6 +51,7 @@ from mb_contact.core.tree.spatial import (
     product,
     spatial,
     spatial_dot,
+    spatial_sum,
     transposed,
     turned,
     unit_vector,
@@ -132,6 +135,13 @@ def _pose_right(g, a, dt, Z):
                 Z[i, first[BY_V] + j] = d.M[i, j] - dt * d.d_v[i, j]
         if first[BY_DAMPING + 1] > first[BY_DAMPING]:
             Z[i, first[BY_DAMPING] + i] = -dt * a.v[i]
+    if first[BY_V + 1] > first[BY_V] and a.friction.model[DIRECTIONS] > 0:
+        for row in range(0, 3 * a.contacts.count[0], 3):
+            x, y = a.sol.r[row + 1], a.sol.r[row + 2]
+            for i in range(N):
+                f = g.J[row + 2, i] * x - g.J[row + 1, i] * y
+                for j in range(N):
+                    Z[i, first[BY_V] + j] += f * g.spin_v[row // 3, j]
     for c in range(first[BY_EFFORT + 1] - first[BY_EFFORT]):
         i = g.joint_v[c]
         if abs(a.effort[i]) < a.tree.effort_limit[i] and a.joints.saturation[i] == 0.0:
@@ -148,9 +158,15 @@ def _mass(g, k, dt, Z):
     f, o = mass_wrench(d, k), vector(d.kin.p, d.tree.root[k])
     f = vector_sum(f[:3], 1.0, vector_product(o, f[3:])) + f[3:]
     i = g.tip[k]
+    body_twists(g, k, g.twist_a)
     while i >= 0:
-        Z[i, g.first[BY_MASS] + k] = -dt * spatial_dot(spatial(g.S, i), f)
+        Z[i, g.first[BY_MASS] + k] = -dt * spatial_dot(spatial(g.twist_a, i), f)
         i = d.before[i]
+    for j in range(d.kin.modal.link.shape[0]):
+        if d.kin.modal.link[j] == k:
+            first = d.kin.modal.v_start[j]
+            for i in range(first, first + d.kin.modal.first_mode[j + 1] - d.kin.modal.first_mode[j]):
+                Z[i, g.first[BY_MASS] + k] -= dt * d.along.effort[i] / d.tree.mass[k]
 
 
 @kernel
@@ -162,6 +178,8 @@ def mass_wrench(d, k):
     m = d.tree.mass[k]
     if not m > 0.0:
         return STILL
+    if has_modes(d.kin):
+        return spatial_sum(STILL, 1.0 / m, spatial(d.along.own, k))
     R, o = matrix(d.kin.R, k), vector(d.kin.p, d.tree.root[k])
     V, A = spatial(d.V, k), spatial(d.A, k)
     c = vector_sum(vector_sum(body_vector(d.kin.R, k, vector(d.tree.com, k)), 1.0, vector(d.kin.p, k)), -1.0, o)
@@ -203,8 +221,9 @@ def _push_bounds(g, a, dt, Z):
 @kernel
 def _by_friction(g, a, row):
     """Impulse of a tangent that slips by the coefficient of friction, at the normal impulse that it has."""
-    normal = row - 1 if row % 3 == 1 else row - 2
-    return 0.0 if g.drag[row] == 0.0 else g.drag[row] / a.rows.mu[row] * bounding(g, a, normal)
+    normal = row - row % 3
+    mean = mean_friction(a.rows, normal + 1)
+    return g.drag[row] / mean * bounding(g, a, normal) if mean > 0.0 else 0.0
 
 
 @kernel
@@ -240,6 +259,15 @@ def _turned_impulse(g, a, i, dp):
         x, y = _by_friction(g, a, row + 1), _by_friction(g, a, row + 2)
         for j in range(3):
             dp[i, j, first[BY_FRICTION] + a.contacts.pair[i]] += x * t1[j] + y * t2[j]
+    if first[BY_LEAST + 1] > first[BY_LEAST] and g.passes[i] != 0:
+        x, y = (g.drag[row + 1], g.drag[row + 2]) if g.passes[i] == 2 else (0.0, 0.0)
+        for j in range(3):
+            dp[i, j, first[BY_LEAST] + i] += a.contacts.normal[i, j] + x * t1[j] + y * t2[j]
+    if first[BY_V + 1] > first[BY_V] and a.friction.model[DIRECTIONS] > 0:
+        by = vector_product(vector(a.contacts.normal, i), contact_impulse(a, i))
+        for c in range(g.S.shape[0]):
+            for j in range(3):
+                dp[i, j, first[BY_V] + c] += g.spin_v[i, c] * by[j]
     if first[BY_Q + 1] > first[BY_Q]:
         p = contact_impulse(a, i)
         for c in range(g.S.shape[0]):

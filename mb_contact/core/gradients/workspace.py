@@ -22,7 +22,7 @@ TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED = range(7)
 #: was; at a target that it reaches within the step
 LED, MOVES, ARRIVES = range(3)
 #: what a kernel returns beside the contact where it ends
-FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP, UNEQUAL = range(8)
+FINE, NOT_OVER_FACE, BESIDE, PARALLEL, COINCIDENT, LATER, LOOP = range(7)
 
 
 class Cores(NamedTuple):
@@ -75,6 +75,8 @@ class GradientArrays(NamedTuple):
     q: Annotated[Reals, "nq"]  #: at the start of the step
     end_twist: Annotated[Reals, "n", 6]  #: twists of the bodies at v+, at the world's origin
     S: Annotated[Reals, "N", 6]  #: twists of the degrees of freedom, at the world's origin
+    twist_a: Annotated[Reals, "N", 6]  #: those of two bodies, along their paths
+    twist_b: Annotated[Reals, "N", 6]
     turned_a: Annotated[Reals, "N", 6]  #: dV/dq of the two bodies of a contact at v+
     turned_b: Annotated[Reals, "N", 6]
     path: Annotated[Integers, "N"]  #: degrees of freedom that move one of two bodies, descending
@@ -91,7 +93,8 @@ class GradientArrays(NamedTuple):
     gap_q: Annotated[Reals, "c", "N"]  #: derivative of the gap
     place: Annotated[Reals, "c", 7, 12]  #: normal, point and gap of a contact by the twists of A and B
     above: Annotated[Reals, "c"]  #: 1 where the face of a contact is that of B, -1 of A, 0 of none
-    turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's normal by q
+    turn: Annotated[Reals, "c", 3, "N"]  #: turn of a contact's axes by q
+    spin_v: Annotated[Reals, "c", "N"]  #: turn of its tangents about its normal by v
     at: Annotated[Integers, "R"]  #: where a row stands among those of the step
     tip_a: Annotated[Integers, "R"]  #: last degrees of freedom of the two paths of a row, or -1
     tip_b: Annotated[Integers, "R"]

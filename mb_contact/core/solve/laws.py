@@ -129,7 +129,7 @@ def _nearest(z0, z1, radius, n_f):
         if size <= radius:
             return z0, z1
         return radius * z0 / size, radius * z1 / size
-    state, e0, e1, a = _polygon_state(z0, z1, radius, n_f)
+    state, e0, e1, a = polygon_state(z0, z1, radius, n_f)
     if state == STICK:
         return z0, z1
     if state == VERTEX:
@@ -142,7 +142,7 @@ VERTEX, EDGE = SLIP + 1, SLIP + 2  #: of a polygon, beside STICK within and SLIP
 
 
 @kernel
-def _polygon_state(z0, z1, radius, n_f):
+def polygon_state(z0, z1, radius, n_f):
     """(state, direction, distance of the edge for a unit radius) of a point beside the polygon."""
     step = 2.0 * np.pi / n_f
     k = np.floor(np.arctan2(z1, z0) / step)
@@ -244,7 +244,7 @@ def _linearise_friction(blocks, r, w, eps, rho, b, radius, presses, c, G):
         state = STICK
         n_f = blocks.n_f[b] if i == n + 1 else 0
         if n_f > 0:
-            state, t0, t1, a = _polygon_state(z0, z1, radius, n_f)
+            state, t0, t1, a = polygon_state(z0, z1, radius, n_f)
         else:
             length = np.sqrt(z0 * z0 + z1 * z1)
             if length > radius:

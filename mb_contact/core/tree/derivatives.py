@@ -33,14 +33,19 @@ from mb_contact.core.arrays import copy
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.evaluate import finite, forward_dynamics_at, move
+from mb_contact.core.tree.joints import comes_before
+from mb_contact.core.tree.modal import has_modes
+from mb_contact.core.tree.modal_derivatives import modal_inverse_derivatives
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
     add_spatial,
     add_vector,
     between,
+    force_cross,
     matrix,
     momentum,
+    motion_cross,
     put_matrix,
     put_spatial,
     put_vector,
@@ -54,8 +59,27 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.tree_workspace import Articulated, Kinematics, make_articulated, make_kinematics
-from mb_contact.types import JOINT_FLOATING, JOINT_PLANAR, JOINT_UNIVERSAL, NOT_FINITE, OK, Tree
+from mb_contact.core.tree_workspace import (
+    Articulated,
+    Kinematics,
+    flexible_aggregates,
+    make_articulated,
+    make_kinematics,
+    make_modal,
+)
+from mb_contact.types import NOT_FINITE, OK, Tree
+
+
+class Tangents(NamedTuple):
+    """Of n bodies along a column of the derivatives (``modal_derivatives.py``)."""
+
+    X: Annotated[Reals, "n", 6]  #: twist by which they move
+    V: Annotated[Reals, "n", 6]  #: change of V
+    A: Annotated[Reals, "n", 6]
+    f: Annotated[Reals, "n", 6]  #: of forces of single bodies, then of whole subtrees
+    own: Annotated[Reals, "n", 6]  #: forces of single bodies
+    v: Annotated[Reals, "N"]  #: velocities at which they were evaluated
+    effort: Annotated[Reals, "N"]  #: of flexible links themselves on their modes
 
 
 class DerivativeArrays(NamedTuple):
@@ -64,7 +88,9 @@ class DerivativeArrays(NamedTuple):
     tree: Tree
     kin: Kinematics
     art: Articulated
+    along: Tangents  #: of trees with flexible links
     before: Annotated[Integers, "N"]  #: the next degree of freedom towards the root, -1 at it
+    tip: Annotated[Integers, "n"]  #: the last degree of freedom that moves a body, or -1
     still: Annotated[Reals, "n", 6]  #: zeros
     v_dot: Annotated[Reals, "N"]
     S: Annotated[Reals, "N", 6]
@@ -89,44 +115,25 @@ class DerivativeArrays(NamedTuple):
 DerivativeArraysHandleType, DerivativeArraysHandle, make_derivative_handle = handle(DerivativeArrays)
 
 
-def make_derivative_arrays(tree):
-    """DerivativeArrays of a Tree."""
+def make_derivative_arrays(tree, links=()):
+    """DerivativeArrays of a Tree, ``links`` the FlexibleBody of its flexible links.
+
+    Modes stand behind one another on the paths of what the nodes of their link carry.
+    """
     n, N = len(tree.parent), len(tree.armature)
-    arrays = allocate(
-        DerivativeArrays, n=n, N=N, tree=tree, kin=make_kinematics(n, N), art=make_articulated(n, N)
-    )  # fmt: skip
+    art = make_articulated(n, N, flexible_aggregates(tree, links))
+    kin = make_kinematics(n, N, make_modal(tree, links))
+    along = allocate(Tangents, n=n, N=N) if links else allocate(Tangents, n=0, N=0)
+    arrays = allocate(DerivativeArrays, n=n, N=N, tree=tree, kin=kin, art=art, along=along)
+    behind = {mode: link.modes[i] for link in links for i, mode in enumerate(link.modes[1:])}
+    behind |= {node: link.modes[-1] for link in links for node in link.nodes}
     for k in range(n):
-        m = tree.parent[k]
-        while m >= 0 and tree.nv[m] == 0:
-            m = tree.parent[m]
-        for i in range(tree.nv[k]):
-            d = tree.v_start[k] + i
-            arrays.before[d] = d - 1 if i > 0 else tree.v_start[m] + tree.nv[m] - 1 if m >= 0 else -1
+        m = behind.get(k, tree.parent[k])
+        tip = arrays.tip[m] if m >= 0 else -1
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            arrays.before[i], tip = tip, i
+        arrays.tip[k] = tip
     return arrays
-
-
-@sweep
-def motion_cross(a, b):
-    """``a x b`` of two twists: [w_a x w_b; w_a x v_b + v_a x w_b]."""
-    v = vector_sum(vector_product(a[:3], b[3:]), 1.0, vector_product(a[3:], b[:3]))
-    return vector_product(a[:3], b[:3]) + v
-
-
-@sweep
-def force_cross(a, f):
-    """``a x* f`` of a twist and a force: [w x n + v x l; w x l]."""
-    n = vector_sum(vector_product(a[:3], f[:3]), 1.0, vector_product(a[3:], f[3:]))
-    return n + vector_product(a[:3], f[3:])
-
-
-@sweep
-def comes_before(kind, i, j):
-    """Whether number i of a joint's degrees of freedom carries the axis of number j along."""
-    if kind == JOINT_FLOATING:
-        return i >= 3 and j < 3
-    if kind == JOINT_PLANAR:
-        return i < 2 and j == 2
-    return kind == JOINT_UNIVERSAL and i < j
 
 
 @kernel
@@ -267,6 +274,16 @@ def _force(d, k, P, h, x, y):
 
 
 @kernel
+def _differentiate(d, v, gravity):
+    """``d_q``, ``d_v`` and ``M`` at the accelerations v_dot."""
+    if has_modes(d.kin):
+        modal_inverse_derivatives(d, v, gravity)
+        return
+    _ascend(d, v, gravity)
+    _descend(d)
+
+
+@kernel
 def evaluate_inverse_derivatives(d, q, v, v_dot, gravity):
     """``d_q``, ``d_v`` and ``M`` of the efforts for accelerations v_dot; (status, body)."""
     if not finite(v_dot) or not finite(gravity):
@@ -274,8 +291,7 @@ def evaluate_inverse_derivatives(d, q, v, v_dot, gravity):
     status, body = move(d.tree, d.kin, q, v)
     if status == OK:
         copy(v.shape[0], v_dot, d.v_dot)
-        _ascend(d, v, gravity)
-        _descend(d)
+        _differentiate(d, v, gravity)
     return status, body
 
 
@@ -285,8 +301,7 @@ def evaluate_forward_derivatives(d, q, v, effort, gravity):
     status, body = forward_dynamics_at(d.tree, d.kin, d.art, d.still, q, v, effort, gravity, d.v_dot)
     if status != OK:
         return status, body
-    _ascend(d, v, gravity)
-    _descend(d)
+    _differentiate(d, v, gravity)
     factor(d.before, d.M)
     N = v.shape[0]
     for i in range(N):

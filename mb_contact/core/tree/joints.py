@@ -48,6 +48,16 @@ from mb_contact.types import (
 
 
 @sweep
+def comes_before(kind, i, j):
+    """Whether number i of a joint's degrees of freedom carries the axis of number j along."""
+    if kind == JOINT_FLOATING:
+        return i >= 3 and j < 3
+    if kind == JOINT_PLANAR:
+        return i < 2 and j == 2
+    return kind == JOINT_UNIVERSAL and i < j
+
+
+@sweep
 def revolute_motion(b, axis, s, c):
     """Body axes and world axis of a revolute joint: (R by rows, h) from the joint frame's axes b.
 

@@ -21,7 +21,7 @@ sum rho x h about its origin and sum J_i.h on eta_i; to these come the sections'
 
 
 from mb_contact.core.jit import NOTHING, VECTOR, kernel, on_demand, sweep
-from mb_contact.core.tree.rotations import left_jacobian, turn_factors
+from mb_contact.core.tree.rotations import left_jacobian, left_jacobian_rate, turn_factors
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -52,17 +52,6 @@ def has_modes(kin):
 
 
 @kernel
-def _left_jacobian_rate(x, psi, rate, u):
-    """d/dt J_l(psi) u at the rate of psi, x = psi . psi."""
-    b, c, b_rate, c_rate = turn_factors(x)
-    d = vector_dot(psi, rate)
-    w = vector_product(psi, u)
-    turning = vector_sum(vector_product(rate, w), 1.0, vector_product(psi, vector_product(rate, u)))
-    out = vector_sum(vector_sum(ZERO, b_rate * d, w), b, vector_product(rate, u))
-    return vector_sum(vector_sum(out, c_rate * d, vector_product(psi, w)), c, turning)
-
-
-@kernel
 def _rotation(b, c, x, psi):
     """exp(psi~) by rows."""
     a = 1.0 - c * x  # sin t / t
@@ -75,7 +64,7 @@ def _rotation(b, c, x, psi):
 
 
 @kernel
-def _node_rotation_vector(g, e, coordinates):
+def node_rotation_vector(g, e, coordinates):
     """psi of node e, or its rate."""
     psi = ZERO
     f = g.link_of[e]
@@ -103,7 +92,7 @@ def place_node(tree, kin, k, l):
     first, at = g.first_mode[f], g.first_shape[e]
     r = g.first_mode[f + 1] - first
     frame = matrix(kin.R, m)
-    psi = _node_rotation_vector(g, e, g.eta)
+    psi = node_rotation_vector(g, e, g.eta)
     x = vector_dot(psi, psi)
     b, c, _, _ = turn_factors(x)
     shift, axis = ZERO, vector(g.axis, f)
@@ -143,7 +132,7 @@ def node_motion(g, k, rates):
 
 
 @kernel
-def _place_point(g, f, e, r):
+def place_point(g, f, e, r):
     """rho of point e of link f, and J there into ``columns_at``."""
     first = g.first_mode[f]
     shape = g.first_point_shape[f] + (e - g.first_point[f]) * r
@@ -174,7 +163,7 @@ def modal_inertias(kin):
         c = ZERO
         xx, yy, zz, xy, xz, yz = STILL
         for e in range(g.first_point[f], g.first_point[f + 1]):
-            rho = _place_point(g, f, e, r)
+            rho = place_point(g, f, e, r)
             x, y, z = rho
             c = vector_sum(c, g.one[e], rho)
             xx, yy, zz = xx + x * x, yy + y * y, zz + z * z
@@ -217,7 +206,7 @@ def modal_bias(kin, v):
             own = vector_sum(own, g.rate[first + i], vector(g.turning_modes, first + i))
         moment, force = vector_product(w, own), ZERO
         for e in range(g.first_point[f], g.first_point[f + 1]):
-            rho = _place_point(g, f, e, r)
+            rho = place_point(g, f, e, r)
             flow = ZERO
             t = 0.0
             short = g.first_point_short[f] + (e - g.first_point[f]) * r * r
@@ -251,9 +240,9 @@ def _node_bias(kin, e):
         motion = spatial_sum(motion, g.rate[first + i], spatial(g.columns, g.first_shape[e] + i))
         for j in range(r):
             t += g.rate[first + i] * g.rate[first + j] * g.short[g.first_short[e] + i * r + j]
-    psi = _node_rotation_vector(g, e, g.eta)
-    rate = _node_rotation_vector(g, e, g.rate)
-    turning = turned(R, _left_jacobian_rate(vector_dot(psi, psi), psi, rate, rate))
+    psi = node_rotation_vector(g, e, g.eta)
+    rate = node_rotation_vector(g, e, g.rate)
+    turning = turned(R, left_jacobian_rate(vector_dot(psi, psi), psi, rate, rate))
     own = turning + turned(R, vector_sum(ZERO, t, vector(g.axis, f)))
     add_spatial(kin.a, g.node[e], spatial_sum(own, 1.0, _turned_with(w, motion)))
 
@@ -274,14 +263,14 @@ def node_column_rates(kin):
         first, at = g.first_mode[f], g.first_shape[e]
         r = g.first_mode[f + 1] - first
         R = matrix(kin.R, m)
-        psi = _node_rotation_vector(g, e, g.eta)
-        rate = _node_rotation_vector(g, e, g.rate)
+        psi = node_rotation_vector(g, e, g.eta)
+        rate = node_rotation_vector(g, e, g.rate)
         x = vector_dot(psi, psi)
         for i in range(r):
             t = 0.0
             for j in range(r):
                 t += g.rate[first + j] * g.short[g.first_short[e] + i * r + j]
             change = vector_sum(ZERO, t, vector(g.axis, f))
-            own = turned(R, _left_jacobian_rate(x, psi, rate, vector(g.slope, at + i))) + turned(R, change)
+            own = turned(R, left_jacobian_rate(x, psi, rate, vector(g.slope, at + i))) + turned(R, change)
             carried = _turned_with(vector(kin.V, m), spatial(g.columns, at + i))
             put_spatial(g.column_rates, at + i, spatial_sum(own, 1.0, carried))

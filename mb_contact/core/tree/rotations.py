@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.spatial import vector_product, vector_sum
+from mb_contact.core.tree.spatial import ZERO, vector_dot, vector_product, vector_sum
 
 SMALL = 0.25  #: square of an angle [rad^2] below which series are more exact than sines and cosines
 
@@ -141,3 +141,54 @@ def left_jacobian(b, c, psi, u):
     """J_l(psi) u = u + b psi x u + c psi x (psi x u)."""
     w = vector_product(psi, u)
     return vector_sum(vector_sum(u, b, w), c, vector_product(psi, w))
+
+
+@kernel
+def left_jacobian_rate(x, psi, rate, u):
+    """d/dt J_l(psi) u at the rate of psi, x = psi . psi."""
+    b, c, b_rate, c_rate = turn_factors(x)
+    d = vector_dot(psi, rate)
+    w = vector_product(psi, u)
+    turning = vector_sum(vector_product(rate, w), 1.0, vector_product(psi, vector_product(rate, u)))
+    out = vector_sum(vector_sum(ZERO, b_rate * d, w), b, vector_product(rate, u))
+    return vector_sum(vector_sum(out, c_rate * d, vector_product(psi, w)), c, turning)
+
+
+@kernel
+def turn_bends(x):
+    """(b' / t)' / t and (c' / t)' / t of ``turn_factors``."""
+    b, c, b_rate, c_rate = turn_factors(x)
+    if x < SMALL:
+        return _bend_series(x, 2), _bend_series(x, 3)
+    return -(c_rate * x + 2.0 * c + 4.0 * b_rate) / x, (b_rate - 5.0 * c_rate) / x
+
+
+@kernel
+def _bend_series(x, first):
+    """Four times the second derivative by x of the sum of ``_series``."""
+    term = 1.0
+    for i in range(2, first + 1):
+        term /= i
+    total = 0.0
+    for k in range(1, 10):
+        term /= -float((2 * k + first - 1) * (2 * k + first))
+        if k > 1:
+            total += 4.0 * k * (k - 1) * term * x ** (k - 2)
+    return total
+
+
+@kernel
+def left_jacobian_bend(psi, way, rate, u):
+    """Derivative of ``left_jacobian_rate`` by psi along ``way``, at a constant rate."""
+    x = vector_dot(psi, psi)
+    _, c, b_rate, c_rate = turn_factors(x)
+    b_bend, c_bend = turn_bends(x)
+    d, e, across = vector_dot(psi, rate), vector_dot(psi, way), vector_dot(rate, way)
+    w, w_way, w_rate = vector_product(psi, u), vector_product(way, u), vector_product(rate, u)
+    turning = vector_sum(vector_product(rate, w), 1.0, vector_product(psi, w_rate))
+    out = vector_sum(ZERO, b_bend * d * e + b_rate * across, w)
+    out = vector_sum(vector_sum(out, b_rate * d, w_way), b_rate * e, w_rate)
+    out = vector_sum(out, c_bend * d * e + c_rate * across, vector_product(psi, w))
+    out = vector_sum(out, c_rate * d, vector_sum(vector_product(way, w), 1.0, vector_product(psi, w_way)))
+    out = vector_sum(out, c_rate * e, turning)
+    return vector_sum(out, c, vector_sum(vector_product(rate, w_way), 1.0, vector_product(way, w_rate)))

@@ -171,6 +171,20 @@ def wrench_at(r, f):
 
 
 @sweep
+def motion_cross(a, b):
+    """``a x b`` of two twists: [w_a x w_b; w_a x v_b + v_a x w_b]."""
+    v = vector_sum(vector_product(a[:3], b[3:]), 1.0, vector_product(a[3:], b[:3]))
+    return vector_product(a[:3], b[:3]) + v
+
+
+@sweep
+def force_cross(a, f):
+    """``a x* f`` of a twist and a force: [w x n + v x l; w x l]."""
+    n = vector_sum(vector_product(a[:3], f[:3]), 1.0, vector_product(a[3:], f[3:]))
+    return n + vector_product(a[:3], f[3:])
+
+
+@sweep
 def momentum(I, mc, m, k, V):
     """``M(k) V = [I w + m c x v; m v + w x m c]``: the momentum of a rigid body at velocity V."""
     w = V[:3]

@@ -8,7 +8,8 @@ world's origin is read as ``f = R* W_f, n = R* (W_n - x x W_f)``, and a vector a
 R* (da - turn x a).
 
     contact, tactile   W = sum of the contacts' wrenches / dt
-    force_torque       W = f of the links beyond (``core/tree/derivatives.py``) - contacts / dt - external wrenches
+    force_torque       W = f of the links beyond (``core/tree/derivatives.py``) - contacts / dt - external wrenches,
+                       under flows half-way, to where bodies carry what acts on them
     lidar              n.(V(x) - dx_0 - t turn x d) = n.d dt of a ray x = x_0 + t d that meets a surface with normal n
     imu                M dv_dot = d(efforts) - d(springs) + d(J* f) - dID by q+ and v+, f the forces on bodies
 """
@@ -18,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from mb_contact.checks import as_choice
+from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.gradients.readings import (
     MOVED,
     RATE_A,
@@ -32,16 +34,14 @@ from mb_contact.core.gradients.readings import (
     subtree_wrench,
 )
 from mb_contact.core.gradients.step import mass_wrench
-from mb_contact.core.gradients.workspace import LED
-from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.errors import InputError
 from mb_contact.gradients.motion import cross
 from mb_contact.gradients.refusals import has_impacts
 from mb_contact.model.model import Frame
-from mb_contact.model.scene import Pose
-from mb_contact.simulation.joints.embedded_forces import forces_on_bodies
+from mb_contact.simulation.joints.embedded_forces import BEFORE, forces_on_bodies
+from mb_contact.simulation.sensors.derivative_ends import StepEnds, origin_of, skew_of, times
 from mb_contact.simulation.sensors.pads import touches
-from mb_contact.types import WORLD
+from mb_contact.types import CLOSURE_ROWS, WORLD
 
 
 def reading_derivatives(simulator, names, found):
@@ -87,97 +87,26 @@ def _refuse(context, sensor):
         raise InputError(f"{begin}: depths and colours of pixels jump at outlines; take a lidar, or leave it out")
     if sensor.kind in ("encoder", "lidar"):
         return
-    if context.scene.integrator != "semi_implicit_euler" and sensor.kind not in ("contact", "tactile"):
-        raise InputError(f"{begin} under integrator: {context.scene.integrator}: an IMU's and wrenches of "
-                         "joints are not known; set integrator: semi_implicit_euler")  # fmt: skip
-    if context.parts:
-        raise InputError(f"{begin} with embedded loops: those of encoders and lidars alone are known; set loops: "
+    flows = context.scene.integrator != "semi_implicit_euler"
+    if flows and sensor.kind == "imu" and len(context.joints.servos):
+        raise InputError(f"{begin} under integrator: {context.scene.integrator} in a scene with servos, whose mean "
+                         "efforts are not known; set integrator: semi_implicit_euler")  # fmt: skip
+    if context.embeds and sensor.kind in ("imu", "force_torque"):
+        raise InputError(f"{begin} with embedded loops: an IMU's and wrenches of joints are not known; set loops: "
                          "multipliers")  # fmt: skip
-    if has_impacts(context):
-        raise InputError(f"{begin} in a step with impacts: those of encoders and lidars alone are known; leave it out")
+    if not has_impacts(context):
+        return
+    if context.embeds or sensor.kind in ("imu", "force_torque"):
+        raise InputError(f"{begin} in a step with impacts: an IMU's, wrenches of joints, and those with embedded loops "
+                         "are not known; leave it out")  # fmt: skip
+    surfaces = context.friction.surfaces
+    if surfaces.torsional.any() or surfaces.rolling.any():
+        raise InputError(f"{begin} in a step with impacts with torsion or rolling, of which it tells nothing; leave "
+                         "them out")  # fmt: skip
 
 
-class _Step:
+class _Step(StepEnds):
     """What derivatives of readings are made of: bodies at both ends of the step, and impulses."""
-
-    def __init__(self, simulator, dq, dv, columns):
-        self._sim, self._c, self._columns = simulator, simulator.context, columns
-        self._g, self._dq, self._dv = simulator.differentiator(), dq, dv
-        self._dt, self._width = self._c.last.dt, dq.shape[1]
-
-    # --- both ends of the step --------------------------------------------------------------
-
-    @cached_property
-    def _start(self):
-        """(derivative arrays, their handle, dq, dv) where the step began; under flows at its pose alone."""
-        if self._g.wrenches is not None:
-            q, v, gravity, _ = self._c.last
-            evaluate_inverse_derivatives(self._g.start[1], q, v, np.zeros(self._c.N), gravity)
-        return *self._g.start, self._unit("q"), self._unit("v")
-
-    @cached_property
-    def _end(self):
-        """The same behind it, at the accelerations that an IMU measures."""
-        c, (arrays, handle) = self._c, self._g.end
-        evaluate_inverse_derivatives(handle, c.q, c.v, self._sim.sensors.accelerations(), c.gravity)
-        return arrays, handle, self._dq, self._dv
-
-    def _unit(self, name):
-        """Derivative (N, columns) of the coordinates or velocities at the start."""
-        out = np.zeros((self._c.N, self._width))
-        if name in self._columns:
-            out[:, self._columns[name]] = np.eye(self._c.N)
-        return self._followed(out)
-
-    def _followed(self, x):
-        """x (..., columns) with joints that follow others by gears put where these have them."""
-        gears, start = self._c.couplings.gears, self._c.tree.v_start
-        joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self._g.arrays.drive, strict=True)
-        for a, b, ratio, drive in joints:
-            names = ("q", "v") if drive == LED else ("v",)
-            for own in (self._columns[name] for name in names if name in self._columns):
-                x[..., own.start + b] += ratio * x[..., own.start + a]
-                x[..., own.start + a] = 0.0
-        return x
-
-    def _frame(self, end, frame):
-        """Axes (3, 3) and origin (3,) of a frame on a body, how they turn and shift (3, columns); its body's rates."""
-        d, handle, dq, _ = end
-        if frame.body == WORLD:
-            still = np.zeros((3, self._width))
-            return frame.R, frame.p, still, still, None
-        rates = np.empty((6, 6, self._c.N))
-        body_rates(handle, frame.body, rates)
-        R, x = frame.placed(d.kin.R, d.kin.p)
-        moved = rates[MOVED] @ dq
-        return R, x, moved[:3], self._at(d, frame.body, x, moved), rates
-
-    def _at(self, d, body, x, twists):
-        """Velocities (3, columns) of what is at x, of twists (6, columns) about o."""
-        return twists[3:] + _times(twists[:3], x - d.kin.p[d.tree.root[body]])
-
-    def _mounted(self, link, pose):
-        """Frame of a sensor on its body."""
-        frame, pose = self._sim.world.frames[link], pose or Pose()
-        return Frame(frame.body, frame.R @ pose.rotation(), frame.p + frame.R @ pose.origin())
-
-    # --- impulses ---------------------------------------------------------------------------
-
-    @cached_property
-    def _contacts(self):
-        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies.
-
-        Under flows those of contacts alone.
-        """
-        if self._g.wrenches is not None:
-            return None, self._g.wrenches
-        return tuple(self._followed(x) for x in self._g.row_impulses(self._width))
-
-    def _sum(self, touch):
-        """Wrench about the world's origin (6,) of some contacts of a link, and its derivative [N m s, N s]."""
-        moment = (cross(touch.points, touch.impulses) + touch.moments).sum(axis=0)
-        by = np.einsum("i,ijc->jc", touch.signs, self._contacts[1][touch.contacts])
-        return np.concatenate((moment, touch.impulses.sum(axis=0))), by
 
     def _partners(self, sensor):
         return None if sensor.partner is None else self._sim.world.link_geometries[sensor.partner]
@@ -207,14 +136,18 @@ class _Step:
     def _contact(self, sensor):
         world, frame = self._sim.world, self._mounted(sensor.link, sensor.pose)
         partners = self._partners(sensor)
-        W, by = self._sum(touches(self._c, world.link_geometries[sensor.link], partners))
+        touch = touches(self._c, world.link_geometries[sensor.link], partners)
+        W, by = self._sum(touch)
+        if partners is None and has_impacts(self._c):  # at the surfaces of the link, half of a gap away
+            apart = self._contacts[2][touch.contacts].sum(axis=0)
+            W[:3], by[:3] = W[:3] + apart[:, 0], by[:3] + self._followed(apart[:, 1:].copy())
         if partners is not None:
             return _seen(*self._frame(self._start, frame)[:4], W, by) / self._dt
         p, dp = np.zeros(3), np.zeros((3, self._width))
         R, x, turn, shift, _ = self._frame(self._end, frame)
         if frame.body != WORLD:  # about the body's origin as the step began, seen from where it ends
-            _, p, _, dp, _ = self._frame(self._start, _origin(frame.body))
-            _, end, _, moved, _ = self._frame(self._end, _origin(frame.body))
+            _, p, _, dp, _ = self._frame(self._start, origin_of(frame.body))
+            _, end, _, moved, _ = self._frame(self._end, origin_of(frame.body))
             x, shift = x - end, shift - moved
         return _seen(R, p + x, turn, dp + shift, W, by) / self._dt
 
@@ -227,7 +160,7 @@ class _Step:
         W, by = self._sum(touch)
         forces = np.zeros((*pad.cells, 3, self._width))
         for cell, sign, i, p in zip(pad.places(touch, R, x), touch.signs, touch.contacts, touch.impulses, strict=True):
-            forces[tuple(cell)] += R.T @ (sign * self._contacts[1][i, 3:] - _times(turn, p))
+            forces[tuple(cell)] += R.T @ (sign * self._contacts[1][i, 3:] - times(turn, p))
         reading = pad.reading(_seen(R, x, turn, shift, W, by) / self._dt, forces / self._dt)
         return np.concatenate([part.reshape(-1, self._width) for part in reading])
 
@@ -235,21 +168,23 @@ class _Step:
         """Of a joint, or of a loop closure: what its second link does to its first."""
         monitor, closures = self._sim.joint_wrenches, self._c.couplings.closures
         read = self._sim.sensors.read(sensor.name)
-        R, x, turn, shift, _ = self._frame(self._start, self._mounted(monitor.child_link(sensor.joint), sensor.pose))
+        R, x, turn, shift, _ = self._frame(self._mean, self._mounted(monitor.child_link(sensor.joint), sensor.pose))
         loop = monitor.closure(sensor.joint)
         if loop is None:
             by = self._beyond(monitor, monitor.cut(sensor.joint))
         else:
             on_a = closures.body_a[loop] != WORLD
-            by = (self._contacts[2][loop, 0] if on_a else -self._contacts[2][loop, 1]) / self._dt
+            side = 0 if on_a else 1
+            body = (closures.body_a if on_a else closures.body_b)[loop]
+            by = (1.0 - 2.0 * side) * self._closure(loop, side, body)
         force = R @ read[3:]
         W = np.concatenate((R @ read[:3] + cross(x, force), force))
         return _seen(R, x, turn, shift, W, by)
 
     def _beyond(self, monitor, cut):
         """Derivative of the wrench on what lies beyond a joint, about the world's origin."""
-        d, handle, dq, dv = self._start
-        rate = (self._dv - dv) / self._dt
+        d, handle, dq, dv = self._mean
+        rate = (self._dv - self._unit("v")) / self._dt
         N, by, columns = self._c.N, np.zeros((6, self._width)), np.empty((6, 3 * self._c.N))
         for k in cut.children:
             subtree_wrench(handle, k, columns)
@@ -261,20 +196,43 @@ class _Step:
             for k in monitor.beyond(cut):
                 by[:, first + k] += _about_world(np.array(mass_wrench(handle, k)), d.kin.p[d.tree.root[k]])
         geoms = tuple(g for g, link in enumerate(self._sim.world.geometry_links) if link in cut.links)
-        by -= self._sum(touches(self._c, geoms, None))[1] / self._dt
+        geometries = self._c.world.geoms.body
+        for body in {int(geometries[g]) for g in geoms}:
+            W, dW = self._sum(touches(self._c, tuple(g for g in geoms if geometries[g] == body), None))
+            by -= self._carried(body, W[3:], dW) / self._dt
+        closures = self._c.couplings.closures
         for c, side in monitor.closures_on(cut):
-            by -= self._contacts[2][c, side] / self._dt
+            body = (closures.body_b if side else closures.body_a)[c]
+            if body != WORLD:
+                by -= self._closure(c, side, body)
         for link, body, value in self._c.wrenches.applied:
             if link in cut.links:  # at the origin of its body, which moves
-                by[:3] -= _times(self._frame(self._start, _origin(body))[3], value[3:])
+                by[:3] -= times(self._frame(self._mean, origin_of(body))[3], value[3:])
         return by
+
+    def _carried(self, body, force, by):
+        """Derivative of a wrench on a body about the world's origin, with its force, carried from where steps begin."""
+        if self._mean is self._start or body == WORLD:
+            return by
+        _, p, _, dp, _ = self._frame(self._start, origin_of(body))
+        _, x, _, dx, _ = self._frame(self._mean, origin_of(body))
+        return np.concatenate((by[:3] + skew_of(x - p) @ by[3:] + times(dx - dp, force), by[3:]))
+
+    def _closure(self, c, side, body):
+        """Derivative of the wrench of closure c on the body of a side, about the world's origin."""
+        context, on = self._c, self._c.rows.on_b if side else self._c.rows.on_a
+        sizes = np.where(context.memory.released < BEFORE, np.array(CLOSURE_ROWS)[context.couplings.closures.kind], 0)
+        first = int(context.bilateral.info[FIRST]) + int(sizes[:c].sum())
+        own = slice(first, first + int(sizes[c]))
+        force = context.solution.r[own] @ on[own, 3:]
+        return self._carried(body, force, self._contacts[2][c, side]) / self._dt
 
     def _rigid(self, cut, rate):
         """Derivative of the force on the links fixed to the child link, about the world's origin.
 
         With X its displacement, V' = dV - X x V and A' = dA - X x A: df = X x* f + I A' + V' x* I V + V x* I V'.
         """
-        d, handle, dq, dv = self._start
+        d, handle, dq, dv = self._mean
         k, rates = cut.body, np.empty((6, 6, self._c.N))
         body_rates(handle, k, rates)
         o, V, A = d.kin.p[d.tree.root[k]], d.V[k], d.A[k]
@@ -287,7 +245,7 @@ class _Step:
         mass = self._c.tree.mass[k]
         if "mass" in self._columns and mass > 0.0:
             by[:, self._columns["mass"].start + k] += f / mass
-        return np.concatenate((by[:3] + _skew(o) @ by[3:], by[3:]))
+        return np.concatenate((by[:3] + skew_of(o) @ by[3:], by[3:]))
 
     def _imu(self, sensor):
         frame = self._mounted(sensor.link, sensor.pose)
@@ -299,10 +257,10 @@ class _Step:
         twist = rates[TWIST_Q] @ dq + rates[TWIST_V] @ dv
         rate = rates[RATE_Q] @ dq + rates[RATE_V] @ dv + rates[RATE_A] @ self._accelerations
         w, v = V[:3], V[3:] + cross(V[:3], x - o)
-        dw, dv = twist[:3], self._at(d, frame.body, x, twist) + _skew(w) @ shift
+        dw, dv = twist[:3], self._at(d, frame.body, x, twist) + skew_of(w) @ shift
         felt = A[3:] + cross(A[:3], x - o) + cross(w, v)
-        by = self._at(d, frame.body, x, rate) + _skew(A[:3]) @ shift + _times(dw, v) + _skew(w) @ dv
-        return np.concatenate((R.T @ turn, R.T @ (dw - _times(turn, w)), R.T @ (by - _times(turn, felt))))
+        by = self._at(d, frame.body, x, rate) + skew_of(A[:3]) @ shift + times(dw, v) + skew_of(w) @ dv
+        return np.concatenate((R.T @ turn, R.T @ (dw - times(turn, w)), R.T @ (by - times(turn, felt))))
 
     @cached_property
     def _accelerations(self):
@@ -322,10 +280,14 @@ class _Step:
             np.add.at(by, parents[parents != WORLD], -gears[parents != WORLD, side] / dt)
         push = force[:, 3:] - c.work.external[:, 3:]
         for k in np.flatnonzero(push.any(axis=1) | by.any(axis=(1, 2))).tolist():  # about the origins of bodies
-            _, p, _, moved, _ = self._frame(self._start, _origin(k))
-            by[k, :3] -= _skew(p) @ by[k, 3:] + _times(moved, push[k])
+            _, p, _, moved, _ = self._frame(self._start, origin_of(k))
+            by[k, :3] -= skew_of(p) @ by[k, 3:] + times(moved, push[k])
         rates, efforts = np.empty((c.N, self._width)), np.empty((c.N, self._width))
-        joint_effort_rates(self._g.handle, c.handle, dt, dr, np.ascontiguousarray(dv), rates)
+        flow = self._g.flow
+        ended = dv if flow is None else self._followed(flow.ended[1].copy())  # which damp
+        joint_effort_rates(self._g.handle, c.handle, dt, dr, np.ascontiguousarray(ended), rates)
+        if flow is not None and "damping" in self._columns:
+            rates[:, self._columns["damping"]] -= np.diag(flow.ended[0] - c.v)
         carried_efforts(handle, dq, force, by, np.empty((n, 6, self._width)), efforts)
         rates += efforts - c.joints.stiffness[:, None] * dq
         if "mass" in self._columns:
@@ -342,27 +304,11 @@ class _Step:
             rates[:, first + k] -= np.array(mass_wrench(handle, k)) @ moved[MOVED]
 
 
-def _origin(body):
-    """The frame of a body itself."""
-    return Frame(body, np.eye(3), np.zeros(3))
-
-
 def _seen(R, x, turn, shift, W, by):
     """Derivative of a wrench about the world's origin as one about x in the axes R."""
-    force = by[3:] - _times(turn, W[3:])
-    moment = by[:3] - _times(shift, W[3:]) - _skew(x) @ by[3:] - _times(turn, W[:3] - cross(x, W[3:]))
+    force = by[3:] - times(turn, W[3:])
+    moment = by[:3] - times(shift, W[3:]) - skew_of(x) @ by[3:] - times(turn, W[:3] - cross(x, W[3:]))
     return np.concatenate((R.T @ moment, R.T @ force))
-
-
-def _skew(a):
-    """The matrix of ``a x``, of one vector: four times as quick as ``gradients.motion.skew``."""
-    x, y, z = a.tolist()
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-def _times(columns, a):
-    """Products of columns (3, columns) with a vector: c x a."""
-    return -_skew(a) @ columns
 
 
 def _about_world(f, o):
@@ -371,17 +317,17 @@ def _about_world(f, o):
 
 def _motion(a):
     """The matrix of ``a x`` on twists."""
-    w, out = _skew(a[:3]), np.zeros((6, 6))
+    w, out = skew_of(a[:3]), np.zeros((6, 6))
     out[:3, :3] = out[3:, 3:] = w
-    out[3:, :3] = _skew(a[3:])
+    out[3:, :3] = skew_of(a[3:])
     return out
 
 
 def _force(f):
     """The matrix of twists x to ``x x* f``."""
     out = np.zeros((6, 6))
-    out[:3, :3] = -_skew(f[:3])
-    out[:3, 3:] = out[3:, :3] = -_skew(f[3:])
+    out[:3, :3] = -skew_of(f[:3])
+    out[:3, 3:] = out[3:, :3] = -skew_of(f[3:])
     return out
 
 
@@ -392,5 +338,5 @@ def _inertia(rigid, R, x):
     about = R @ about @ R.T - m * ((c @ c) * np.eye(3) - np.outer(c, c))
     c, out = c + x, m * np.eye(6)
     out[:3, :3] = about + m * ((c @ c) * np.eye(3) - np.outer(c, c))
-    out[:3, 3:], out[3:, :3] = m * _skew(c), -m * _skew(c)
+    out[:3, 3:], out[3:, :3] = m * skew_of(c), -m * skew_of(c)
     return out

@@ -44,7 +44,7 @@ class Touch(NamedTuple):
     outward: Floats  #: (k, 3), unit normals out of the link's shape, world
     impulses: Floats  #: (k, 3), on the link, world [N s]
     moments: Floats  #: (k, 3), of torsion and rolling about the point, world [N m s]
-    contacts: np.ndarray  #: int64 (k,), their numbers among those of the step, -1 of impacts
+    contacts: np.ndarray  #: int64 (k,), their numbers among those of the step, behind which impacts have theirs
     signs: Floats  #: (k,), 1 where the shape is the first one of its pair, else -1
 
     def chosen(self, rows: np.ndarray) -> Touch:
@@ -65,8 +65,9 @@ def touches(context: Any, geoms: tuple[int, ...], partners: tuple[int, ...] | No
               context.work.contact_impulse[:count], moments, np.arange(count))]  # fmt: skip
     if context.impacts is not None:
         for event, pairs in zip(context.impacts.events, context.impacts.pairs):
-            none = np.zeros_like(event.points)
-            parts.append((pairs, event.points, none, event.normals, event.impulses, none, np.full(len(none), -1)))
+            none, behind = np.zeros_like(event.points), sum(len(part[0]) for part in parts)
+            own = behind + np.arange(len(none))
+            parts.append((pairs, event.points, none, event.normals, event.impulses, none, own))
     pair, point, spread, normal, impulse, moment, number = (np.concatenate(columns) for columns in zip(*parts))
     pairs, found = context.world.geoms.pairs[pair], []
     for side, sign in ((0, 1.0), (1, -1.0)):
