@@ -128,14 +128,14 @@ def patch_points(geoms, geom_R, geom_p, x, y, patch, far, touch, tol, work, coun
     for k in range(found):
         gap = points[k, 3]
         on = vector_sum(vector(points, k), -0.5 * gap, n)
-        over = is_over_patch(geoms, geom_R, geom_p, y, patch, on, tol)
+        over = is_over_patch(geoms, geom_R, geom_p, y, patch, on, gap, tol)
         if not over:
             inwards = into_line(geoms, geom_R, geom_p, x, n, on, tol)
             on = vector_sum(on, 1.0, inwards)
-            over = inwards != ZERO and is_over_patch(geoms, geom_R, geom_p, y, patch, on, tol)
+            over = inwards != ZERO and is_over_patch(geoms, geom_R, geom_p, y, patch, on, gap, tol)
         if not over and gap > 0.0 and approach >= gap:
             later = vector_sum(vector_sum(on, gap, n), gap / approach, way)
-            over = is_over_patch(geoms, geom_R, geom_p, y, patch, later, tol)
+            over = is_over_patch(geoms, geom_R, geom_p, y, patch, later, gap, tol)
         if over and gap < -touch:
             deep = -gap / vector_dot(n, body_axis(geom_R, y, 2))
             over = depth_of(geoms, geom_R, geom_p, y, vector_sum(on, gap, n)) >= AS_DEEP * deep

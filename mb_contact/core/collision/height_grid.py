@@ -14,6 +14,7 @@ SAME = 1.0 - 1e-9  #: cosine of the angle between normals of points that may be 
 OF_SHAPE = 1 << 30  #: identities of a shape's features are below this
 KINDS = 4  #: of features of the field
 OF_EDGE, OF_PEAK = 1, 2  #: two of them, in identities
+OUTSIDE, INSIDE, ON_RIDGE = range(3)  #: of an edge of a triangle
 
 
 @kernel
@@ -56,41 +57,57 @@ def triangle_plane(geoms, geom_R, geom_p, y, triangle):
 
 
 @kernel
-def is_over_patch(geoms, geom_R, geom_p, y, patch, p, tol):
+def is_over_patch(geoms, geom_R, geom_p, y, patch, p, gap, tol):
     """Whether a world point in the plane of a patch lies over one of its triangles, with some play at valleys.
 
     On a ridge or at the border, and nearer to it than the play, it does not: such a point is the ridge's business.
+    What is below two planes that meet in a valley, by ``gap``, may seem to be over neither, by as much.
     """
     u, v, _ = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
     hx, hy = geoms.size[y, 0], geoms.size[y, 1]
-    play_x, play_y = tol * (nx - 1) / (2.0 * hx), tol * (ny - 1) / (2.0 * hy)
+    per_x, per_y = (nx - 1) / (2.0 * hx), (ny - 1) / (2.0 * hy)
+    play_x, play_y = tol * per_x, tol * per_y
+    deep = max(tol, -gap)
+    deep_x, deep_y = min(deep * per_x, 1.0), min(deep * per_y, 1.0)
     u = 0.5 * (u / hx + 1.0) * (nx - 1)
     v = 0.5 * (v / hy + 1.0) * (ny - 1)
     if u < play_x or v < play_y or u > nx - 1 - play_x or v > ny - 1 - play_y:
         return False
-    first = geoms.first_face[y]
-    for i in range(max(0, int(u - play_x)), min(nx - 2, int(u + play_x)) + 1):
-        for j in range(max(0, int(v - play_y)), min(ny - 2, int(v + play_y)) + 1):
+    first, below = geoms.first_face[y], 2 * (nx - 1) - 1
+    for i in range(max(0, int(u - deep_x)), min(nx - 2, int(u + deep_x)) + 1):
+        for j in range(max(0, int(v - deep_y)), min(ny - 2, int(v + deep_y)) + 1):
             for side in range(2):
-                triangle = 2 * (j * (nx - 1) + i) + side
-                if geoms.patch[first + triangle] != patch:
-                    continue
-                across = (u - i) - (v - j) if side == 0 else (v - j) - (u - i)
-                along_x = 1.0 - (u - i) if side == 0 else u - i
-                along_y = v - j if side == 0 else 1.0 - (v - j)
-                play = play_x + play_y
-                if across < -play or along_x < -play_x or along_y < -play_y:
+                here = 2 * (j * (nx - 1) + i) + side
+                if geoms.patch[first + here] != patch:
                     continue
                 beside = 1 - 2 * side  # the triangle across the diagonal, one or the other way
-                if (
-                    (across <= play and is_ridge(geoms, y, triangle, triangle + beside))
-                    or (along_x <= play_x and is_ridge(geoms, y, triangle, triangle + 3 * beside))
-                    or (along_y <= play_y and is_ridge(geoms, y, triangle, triangle - beside * (2 * (nx - 1) - 1)))
-                ):
-                    return False
-                return True
+                at_diagonal = edge_side(
+                    geoms, y, here, here + beside, beside * (u - i - v + j), play_x + play_y, deep_x + deep_y
+                )
+                at_x = edge_side(
+                    geoms, y, here, here + 3 * beside, 1.0 - u + i if side == 0 else u - i, play_x, deep_x
+                )
+                at_y = edge_side(
+                    geoms, y, here, here - beside * below, v - j if side == 0 else 1.0 - v + j, play_y, deep_y
+                )
+                if min(at_diagonal, at_x, at_y) == OUTSIDE:
+                    continue
+                return max(at_diagonal, at_x, at_y) != ON_RIDGE
     return False
+
+
+@kernel
+def edge_side(geoms, y, here, there, inside, play, deep):
+    """Where a point is that lies ``inside`` of an edge between two triangles: OUTSIDE, INSIDE or ON_RIDGE.
+
+    A ridge has a play about it; beyond a valley the point may be by ``deep``.  All in cells.
+    """
+    if inside > play:
+        return INSIDE
+    if is_ridge(geoms, y, here, there):
+        return ON_RIDGE if inside >= -play else OUTSIDE
+    return INSIDE if inside >= -deep else OUTSIDE
 
 
 @kernel

@@ -281,3 +281,14 @@ def test_what_has_sunk_is_pushed_out():
     m = manifold(Shape("sphere", (0.05,), np.array([0.01, 0.02, -0.2])), field(np.zeros((5, 5)), (1.0, 1.0)))
     assert len(m.gap) == 1 and m.gap[0] == pytest.approx(-0.25)
     np.testing.assert_allclose(m.normal[0], [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("beyond", [1e-5, 1e-4, 1e-3])
+def test_a_tip_that_went_past_the_bottom_of_a_pit_is_below_the_opposite_slopes(beyond):
+    """Below a valley, or where valleys meet, a point is below planes that it does not seem to be over."""
+    heights = np.ones((5, 5))
+    heights[2, 2] = 0.0
+    spike = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 1.0], [-0.1, 0.1, 1.0], [-0.1, -0.1, 1.0]])
+    tip = convex(spike, p=(-beyond, -beyond, 0.2 * beyond))  # the slopes are 1 in 1
+    m = manifold(tip, field(heights, (4.0, 4.0)), on_way=True)
+    assert m.gap.min() == pytest.approx(-0.8 * beyond / np.sqrt(2.0), abs=1e-9)
