@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+import trimesh
+from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Heights, Material, Pose, Primitive, Scene, Velocity
@@ -92,6 +96,33 @@ def test_bodies_come_to_rest_on_rough_ground(shape):
         assert np.abs(simulator.v).max() < 0.02
     assert result.certificate.penetration < 1e-4
     assert simulator.q[2] > 0.0
+
+
+def test_a_thin_tip_does_not_pass_a_ridge_between_two_steps(tmp_path):
+    """Near its edges a tetrahedron is thinner than it goes in a step."""
+    corners = (-0.1498, -0.0031, 0.1568), (0.0477, -0.0204, 0.0645), (0.0236, 0.0004, -0.0255), (0.0784, 0.0231, -0.1959)
+    q = -0.16274, -0.032723, 0.073623, 0.53498, -0.220591, 0.063958, 0.813047
+    v = -24.7008, 11.7355, 7.7816, -0.0943, 1.1314, -3.1434
+    trimesh.convex.convex_hull(np.array(corners)).export(tmp_path / "tip.ply")
+    heights = 0.08 * (np.indices((25, 25)).sum(0) % 2)
+    body = Primitive("body", "mesh", mesh=str(tmp_path / "tip.ply"), pose=Pose((0.0, 0.0, 1.0)), base="free",
+                     collision_meshes="convex_hull", mass=1.0, material="stone")  # fmt: skip
+    field = Primitive("field", "height_field", (2.4, 2.4), heights=Heights(grid=tuple(map(tuple, heights))),
+                      material="stone")  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(field, body), materials=STONE))
+    sim.set_state(np.array(q), np.array(v))
+    for _ in range(8):
+        assert sim.step().certificate.end_gap > -1e-5
+    place, turn = sim.link_pose("body")
+    ends = Rotation.from_quat(turn).apply(corners) + place
+    along = np.linspace(0.0, 1.0, 41)[:, None]
+    x, y, z = np.concatenate([along * a + (1.0 - along) * b for a, b in combinations(ends, 2)]).T
+    u, v = (x + 1.2) / 0.1, (y + 1.2) / 0.1
+    i, j = u.astype(int), v.astype(int)
+    over = np.where(u - i >= v - j, heights[j, i + 1], heights[j + 1, i])  # the corner beside the diagonal
+    level = heights[j, i]  # both ends of the diagonal are as high
+    above = z - level - np.abs((u - i) - (v - j)) * (over - level)
+    assert above.min() > -1e-5
 
 
 G = 9.81
