@@ -100,7 +100,8 @@ def test_bodies_come_to_rest_on_rough_ground(shape):
 
 def test_a_thin_tip_does_not_pass_a_ridge_between_two_steps(tmp_path):
     """Near its edges a tetrahedron is thinner than it goes in a step."""
-    corners = (-0.1498, -0.0031, 0.1568), (0.0477, -0.0204, 0.0645), (0.0236, 0.0004, -0.0255), (0.0784, 0.0231, -0.1959)
+    corners = ((-0.1498, -0.0031, 0.1568), (0.0477, -0.0204, 0.0645), (0.0236, 0.0004, -0.0255),
+               (0.0784, 0.0231, -0.1959))  # fmt: skip
     q = -0.16274, -0.032723, 0.073623, 0.53498, -0.220591, 0.063958, 0.813047
     v = -24.7008, 11.7355, 7.7816, -0.0943, 1.1314, -3.1434
     trimesh.convex.convex_hull(np.array(corners)).export(tmp_path / "tip.ply")
