@@ -108,12 +108,7 @@ def test_momentum_and_energy():
 def test_what_does_not_know_flexible_links_says_so():
     model = arm()
     q = np.zeros(model.N)
-    for call in (
-        lambda: mb.forward_dynamics(model, q, q, q, method="modified_abm"),
-        lambda: mb.forward_dynamics_derivatives(model, q, q, q),
-        lambda: mb.dynamics.inverse_dynamics_derivatives(model, q, q, q),
-    ):
-        with pytest.raises(DynamicsError, match="'fore' is a flexible link"):
-            call()
+    with pytest.raises(DynamicsError, match="'fore' is a flexible link"):
+        mb.forward_dynamics(model, q, q, q, method="modified_abm")
     with pytest.raises(ModelError, match="flexible"):
         sko.rigid_tree(model, q)
