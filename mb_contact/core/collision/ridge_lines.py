@@ -21,6 +21,7 @@ from mb_contact.core.tree.spatial import (
 )
 
 ON_SURFACE = 0.01  #: part of the depth below a line up to which a ridge on the surface of X is beside it
+ALONG = 10.0  #: times that depth, beyond the end of a ridge that goes on, up to which it is looked for in X
 INWARDS = 100.0  #: times the tolerance, from an end of a line along it to where it is over a plane or is not
 
 
@@ -106,8 +107,12 @@ def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name,
             continue
         if gap < -tol and first == last and (beside < -play or beside > tol or not hollow):
             at = min(max(s, 0.0), length)
-            line = (a, u, length) if beside >= 0.0 else (vector_sum(a, at, u), u, 0.0)
-            if not is_within(geoms, geom_R, geom_p, x, line, min(at, line[2]), min(tol, ON_SURFACE * -gap)):
+            low, high = at, at
+            if beside >= 0.0:  # and where the ridge goes on
+                more = min(length, ALONG * -gap)
+                low, high = -more if open_ends[0] else 0.0, length + more if open_ends[1] else length
+            line = vector_sum(a, low, u), u, high - low
+            if not is_within(geoms, geom_R, geom_p, x, line, at - low, min(tol, ON_SURFACE * -gap)):
                 continue
         if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
             continue

@@ -292,3 +292,15 @@ def test_a_tip_that_went_past_the_bottom_of_a_pit_is_below_the_opposite_slopes(b
     tip = convex(spike, p=(-beyond, -beyond, 0.2 * beyond))  # the slopes are 1 in 1
     m = manifold(tip, field(heights, (4.0, 4.0)), on_way=True)
     assert m.gap.min() == pytest.approx(-0.8 * beyond / np.sqrt(2.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("y", [-0.05, -1e-4, 0.0, 1e-4, 0.05])
+def test_a_sharp_edge_that_cuts_a_ridge_is_in_it_beside_its_grid_points_too(y):
+    """Below the edge the ridge is in the body only farther along, which may be beyond the grid point."""
+    ridges = np.tile([0.08, 0.0], (13, 7))[:, :13]
+    corners = (0.2863, -0.168, 0.1099), (-0.1111, 0.065, 0.0671), (0.124, 0.075, 0.1439), (0.084, -0.01, 0.182)
+    body = convex(np.array(corners))
+    m = manifold(body._replace(p=body.p + [0.0, y, 0.0]), field(ridges, (1.2, 1.2)), on_way=True)
+    edge = 0.0671 + 0.1111 / 0.3974 * 0.0428  # its height over the ridge
+    slope = np.hypot(1.0, 0.0428 / 0.3974)
+    assert m.gap.min() == pytest.approx((edge - 0.08) / slope, abs=2e-5)
