@@ -96,7 +96,8 @@ def run(job):
     name, body = drawn(rng)
     velocity = rng.normal(size=3) * 0.6 * 10.0 ** rng.uniform(-1.0, 0.9)
     pose = Pose((*rng.uniform(-0.2, 0.2, 2), 0.45), tuple(Rotation.random(random_state=rng).as_euler("xyz")))
-    start = Velocity((*velocity[:2], -abs(velocity[2])), tuple(rng.normal(size=3) * 10.0 ** rng.uniform(0.0, 1.7)))
+    turn = tuple(rng.normal(size=3) * 10.0 ** rng.uniform(0.0, 1.7))
+    start = Velocity(angular=turn, linear=(*velocity[:2], -abs(velocity[2])))
     material = Material(float(rng.choice([0.0, 0.3, 0.9])), restitution=float(rng.choice([0.0, 0.0, 0.6])))
     with tempfile.TemporaryDirectory() as folder:
         body.export(f"{folder}/body.ply")
