@@ -18,7 +18,7 @@ import terrain  # noqa: E402 (a program, not a package)
 
 @pytest.mark.parametrize("kind", terrain.AS)
 def test_polyhedra_tumble_over_a_checkered_terrain(kind):
-    for number in range(6):
+    for number in (1, 4, 5, 11, 13, 14):  # on the far side of ridges
         told = terrain.run((0, number, "checkered", kind, 1e-3))
         assert max(told["deep"], told["false"]) < terrain.BAD and told["residual"] < 1e-9, told
 
