@@ -79,9 +79,7 @@ def next_face(geoms, geom_R, geom_p, g, p, gap):
         around = math.sqrt(x * x + y * y)
         flat, height = (abs(z) - size[1], -1.0 if z < 0.0 else 1.0), (around - size[0], 1.0, 0.0)
         if shape == SHAPE_CONE:
-            slant = math.sqrt(4.0 * size[1] * size[1] + size[0] * size[0])
-            radial, axial = 2.0 * size[1] / slant, size[0] / slant
-            flat, height = (-size[1] - z, -1.0), (radial * around + axial * (z - size[1]), radial, axial)
+            flat, height = (-size[1] - z, -1.0), _flank(size[0], size[1], around, z)
         if flat[0] < gap:
             best, n = flat[0], (0.0, 0.0, flat[1])
         if best < height[0] and height[0] < gap and around > 1e-15:
@@ -146,12 +144,19 @@ def _box(half, p):
 
 
 @kernel
+def _flank(radius, half, around, z):
+    """Height of a point over the side of a cone, and the outward normal there: away from the axis, along it."""
+    slant = math.sqrt(4.0 * half * half + radius * radius)
+    n, m = 2.0 * half / slant, radius / slant
+    return n * around + m * (z - half), n, m
+
+
+@kernel
 def _cone(radius, half, around, z):
     """Point at a distance from the axis and a height, and the cone: a triangle there."""
-    slant = math.sqrt(4.0 * half * half + radius * radius)
-    n, m = 2.0 * half / slant, radius / slant  # outward normal of the side
-    side = n * around + m * (z - half)
+    side, n, m = _flank(radius, half, around, z)
     base = -half - z
+    slant = math.sqrt(4.0 * half * half + radius * radius)
     along = (m * (radius - around) + n * (z + half)) / slant  # of the foot on the side: 0 at the rim, 1 at the tip
     if side <= 0.0 and base <= 0.0:
         return (side, n, m) if side >= base else (base, 0.0, -1.0)

@@ -28,20 +28,15 @@ BY_PLACE, BY_RATE, BY_ACCELERATION = range(3)  #: what a column is by
 
 
 @kernel
-def _sections(g, f, rates):
-    """Angular momentum of the sections' own inertias at ``rates`` (N,) of the modes of link f."""
+def _by_rates(g, f, columns, rates):
+    """Sum of the ``columns`` of the modes of link f at their ``rates`` (N,).
+
+    Of ``g.turning_modes`` the angular momentum of the sections' own inertias, of ``g.columns_at`` ``J rates`` at the
+    point that ``place_point`` has placed.
+    """
     total, first = ZERO, g.first_mode[f]
     for i in range(g.first_mode[f + 1] - first):
-        total = vector_sum(total, rates[g.v_start[f] + i], vector(g.turning_modes, first + i))
-    return total
-
-
-@kernel
-def _flow(g, f, rates):
-    """``J rates`` at the point that ``place_point`` has placed."""
-    total, first = ZERO, g.first_mode[f]
-    for i in range(g.first_mode[f + 1] - first):
-        total = vector_sum(total, rates[g.v_start[f] + i], vector(g.columns_at, first + i))
+        total = vector_sum(total, rates[g.v_start[f] + i], vector(columns, first + i))
     return total
 
 
@@ -60,11 +55,11 @@ def _point_acceleration(g, f, e, rho, motion, v, v_dot):
     """y of point e."""
     w, turning, a = motion
     y = vector_sum(vector_product(turning, rho), g.one[e], a)
-    y = vector_sum(vector_sum(y, 1.0, _flow(g, f, v_dot)), 1.0, centripetal(w, rho))
+    y = vector_sum(vector_sum(y, 1.0, _by_rates(g, f, g.columns_at, v_dot)), 1.0, centripetal(w, rho))
     t = 0.0
     for i in range(g.first_mode[f + 1] - g.first_mode[f]):
         t += v[g.v_start[f] + i] * _shortening(g, f, e, i, v)
-    return vector_sum(vector_sum(y, 2.0, vector_product(w, _flow(g, f, v))), t, vector(g.axis, f))
+    return vector_sum(vector_sum(y, 2.0, vector_product(w, _by_rates(g, f, g.columns_at, v))), t, vector(g.axis, f))
 
 
 @kernel
@@ -73,8 +68,8 @@ def link_force(g, f, motion, v, v_dot, effort):
     w, turning, r = motion[0], motion[1], g.first_mode[f + 1] - g.first_mode[f]
     first, start = g.first_mode[f], g.v_start[f]
     I, force = matrix(g.turning, f), ZERO
-    moment = vector_sum(turned(I, turning), 1.0, _sections(g, f, v_dot))
-    spin = vector_sum(turned(I, w), 1.0, _sections(g, f, v))
+    moment = vector_sum(turned(I, turning), 1.0, _by_rates(g, f, g.turning_modes, v_dot))
+    spin = vector_sum(turned(I, w), 1.0, _by_rates(g, f, g.turning_modes, v))
     moment = vector_sum(moment, 1.0, vector_product(w, spin))
     for i in range(r):
         effort[start + i] = vector_dot(vector(g.turning_modes, first + i), turning)
@@ -99,7 +94,7 @@ def link_force_change(g, f, motion, change, v, v_dot, j, by, out):
     first, start, r = g.first_mode[f], g.v_start[f], g.first_mode[f + 1] - g.first_mode[f]
     n = j - start if j >= start and j < start + r else -1
     I = matrix(g.turning, f)
-    momentum_of, dmomentum = vector_sum(turned(I, w), 1.0, _sections(g, f, v)), turned(I, dw)
+    momentum_of, dmomentum = vector_sum(turned(I, w), 1.0, _by_rates(g, f, g.turning_modes, v)), turned(I, dw)
     moment, force = turned(I, dturning), ZERO
     if n >= 0 and by == BY_RATE:
         dmomentum = vector_sum(dmomentum, 1.0, vector(g.turning_modes, first + n))
@@ -114,7 +109,7 @@ def link_force_change(g, f, motion, change, v, v_dot, j, by, out):
     for e in range(g.first_point[f], g.first_point[f + 1]):
         rho, axis, t = place_point(g, f, e, r), vector(g.axis, f), 0.0
         y = _point_acceleration(g, f, e, rho, motion, v, v_dot)
-        drho, flow, dflow, pushed = ZERO, _flow(g, f, v), ZERO, ZERO
+        drho, flow, dflow, pushed = ZERO, _by_rates(g, f, g.columns_at, v), ZERO, ZERO
         if n >= 0:
             J = vector(g.columns_at, first + n)
             if by == BY_PLACE:
