@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mb_contact.model import Material, Scene
-from mb_contact.model.pairs import PairLinks, first_rows, geometry_pairs, pair_frictions, pair_means
+from mb_contact.model.pairs import PairLinks, first_rows, geometry_pairs, hull_arrays, pair_frictions, pair_means
 from mb_contact.model.scene import CollisionFilters, MaterialPair
 
 
@@ -101,3 +101,8 @@ def test_rows_of_a_first_geometry_follow_each_other():
         assert (pairs[start[a] : start[a + 1], 0] == a).all()
     assert start[-1] == len(pairs)
     assert len(first_rows(pairs[:100], 100)) == 0
+
+
+def test_without_a_mesh_each_geometry_is_none():
+    """Kernels ask of any geometry what mesh it is."""
+    np.testing.assert_array_equal(hull_arrays([None] * 3)["mesh"].sided, np.zeros(3, dtype=np.int64))

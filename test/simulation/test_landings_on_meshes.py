@@ -7,6 +7,7 @@ Covers simulation/stepping/impact_needs.py.
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -239,9 +240,10 @@ def test_a_smooth_cube_tips_off_a_stand_of_its_own_width(tmp_path, below, offset
     np.testing.assert_allclose([spins[round(1e3 * t) - 1] for t in times], tipping(offset, times), rtol=3e-3)
 
 
-@pytest.mark.parametrize("shape", ["box", "hull", "cylinder", "cone"])
-@pytest.mark.parametrize("kind", ["mesh", "field"])
-def test_a_tip_comes_in_through_a_face_that_is_not_the_nearest(tmp_path, shape, kind):
+@pytest.mark.parametrize(
+    ("kind", "shape"), [*product(("mesh", "field"), ("box", "hull", "cylinder")), ("mesh", "cone")]
+)
+def test_a_tip_comes_in_through_a_face_that_is_not_the_nearest(tmp_path, kind, shape):
     """A steep tip ends 0.25 mm deep below the base of what falls on it, and less than 0.1 mm below its side."""
     height, beside = 0.0515, 3e-4 if shape == "cone" else 5e-5
     if kind == "mesh":
