@@ -9,8 +9,9 @@ import numpy as np
 
 from mb_contact.checks import instead_of
 from mb_contact.core.tree_workspace import taken
-from mb_contact.model.model import Frame, tree_poses
+from mb_contact.model.model import Frame
 from mb_contact.model.motions import Path
+from mb_contact.model.poses import tree_poses
 from mb_contact.types import (
     CLOSURE_DISTANCE,
     CLOSURE_NAMES,

@@ -12,7 +12,7 @@ from mb_contact.errors import SceneError
 from mb_contact.model.body_coordinates import in_body_coordinates, make_hinges
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
 from mb_contact.model.flexible.links import FlexibleBody
-from mb_contact.model.model import Frame, Geometry, Model, tree_roots
+from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pairs import (
     first_rows,
     geometry_pairs,
@@ -21,6 +21,7 @@ from mb_contact.model.pairs import (
     pair_means,
     pair_surfaces,
 )
+from mb_contact.model.poses import tree_roots
 from mb_contact.model.robots import BODY_ARRAYS, DOF_ARRAYS, RobotParts, six
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import CONTACT_MARGIN, Scene, check_scene

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import fromstring
 import numpy as np
 
 from mb_contact.errors import InputError, ModelError
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     Actuator,

@@ -14,7 +14,7 @@ from mb_contact.control import inverse_kinematics
 from mb_contact.dynamics import Point
 from mb_contact.dynamics.joint_space import mass_matrix, nonlinear_effects
 from mb_contact.errors import InputError
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, rpy_to_matrix
 from mb_contact.simulation.initial import initial_penetrations
 from mb_contact.types import JOINT_FLOATING, JOINT_REVOLUTE

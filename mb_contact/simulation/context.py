@@ -22,8 +22,8 @@ from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import make_closing_work
 from mb_contact.core.step.need import make_need
 from mb_contact.model.aggregates import choose_loops, merged_roots, tree_aggregates
-from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.record import StateLayout, read_only
 from mb_contact.simulation.attachments import Attachments

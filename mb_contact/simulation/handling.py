@@ -13,7 +13,7 @@ from mb_contact.checks import as_choice, as_positive, as_vector, shorten
 from mb_contact.core.declare import allocate
 from mb_contact.core.workspace import Belts, Pads
 from mb_contact.errors import InputError
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.attachments import Attachment, Hold
 from mb_contact.types import WORLD

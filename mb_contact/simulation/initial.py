@@ -14,7 +14,7 @@ from mb_contact.core.collision import geometry, shapes
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.workspace import FIELD_POINTS
 from mb_contact.core.handle import make_geoms_handle
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE

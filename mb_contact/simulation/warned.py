@@ -10,8 +10,8 @@ import numpy as np
 from mb_contact.collision.overlap import box_around
 from mb_contact.core.step.pads import DEPTH
 from mb_contact.dynamics.joint_space import nonlinear_effects
-from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.scene import DEFAULT_RATES, Scene
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.model.world import World

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.world import World
 from mb_contact.ros.embedded.messages import deserialize, stamp_ns

@@ -14,7 +14,7 @@ import pinocchio as pin
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.scene import Ground, JointProperties, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.studies.formulations.scene_step import FormulationStep
 from oracles.pinocchio_peer import example_robots

@@ -12,7 +12,7 @@ from lxml import etree
 
 import mb_contact as mb
 from mb_contact.model import build_world, load_scene, load_urdf
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.shapes.inertia import breaks_triangle_inequality
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, WORLD
 from paths import ROOT

@@ -3,7 +3,8 @@
 
 """The URDF reader: Pinocchio reads the same robots the same way; what is read of links and joints.
 
-Covers model/model.py, model/urdf/massless.py, model/urdf/reader.py, model/urdf/tree.py, model/urdf/xml.py.
+Covers model/model.py, model/poses.py, model/urdf/massless.py, model/urdf/reader.py, model/urdf/tree.py,
+model/urdf/xml.py.
 """
 
 from __future__ import annotations

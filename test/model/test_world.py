@@ -30,7 +30,7 @@ from mb_contact.model import (
     load_scene,
     load_urdf,
 )
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.scene import JointProperties
 from mb_contact.types import (
     JOINT_FLOATING,

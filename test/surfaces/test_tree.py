@@ -4,7 +4,7 @@
 """Contacts as joints of a tree: against the motion of one body, against Newton and Euler, and by what is conserved.
 
 Covers core/surfaces/rows.py, core/surfaces/tree.py, surfaces/bodies.py, surfaces/mass.py, surfaces/parts.py,
-surfaces/structure.py.
+surfaces/readings.py, surfaces/structure.py.
 """
 
 from __future__ import annotations

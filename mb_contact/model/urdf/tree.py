@@ -9,7 +9,8 @@ import numpy as np
 
 from mb_contact.errors import ModelError
 from mb_contact.model.flexible.links import flexible_bodies
-from mb_contact.model.model import Frame, Geometry, Model, freeze, tree_roots
+from mb_contact.model.model import Frame, Geometry, Model, freeze
+from mb_contact.model.poses import tree_roots
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.shapes.inertia import weld
 from mb_contact.model.urdf.massless import SHARE, bare_joints, is_singular, mass_matrix_at_zero

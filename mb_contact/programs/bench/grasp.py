@@ -24,7 +24,7 @@ from mb_contact.checks import Floats
 from mb_contact.core.lcp.lcp import impulses_of
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Scene, load_scene
 from mb_contact.model.world import build_world

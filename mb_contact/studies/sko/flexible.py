@@ -19,7 +19,8 @@ from mb_contact.checks import Floats, as_vector
 from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.errors import ModelError
 from mb_contact.model.flexible.links import FlexibleBody
-from mb_contact.model.model import Model, tree_poses
+from mb_contact.model.model import Model
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.world import World
 from mb_contact.studies.sko.digraph import TreeDigraph
 from mb_contact.studies.sko.model import SkoModel

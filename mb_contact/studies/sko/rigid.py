@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_vector
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError, ModelError
-from mb_contact.model.model import Model, tree_poses
+from mb_contact.model.model import Model
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.rotations import cross
 from mb_contact.model.world import World
 from mb_contact.studies.sko.digraph import TreeDigraph

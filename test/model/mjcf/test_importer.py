@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.shapes.visuals import scene_visuals
 from mb_contact.types import SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, WORLD
 from oracles.mujoco_peer import MujocoPeer, height_below, touching

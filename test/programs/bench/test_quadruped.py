@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mb_contact.errors import SceneError
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.shapes.looks import read_picture
 from mb_contact.model.world import build_world
 from mb_contact.programs.bench import quadruped, trot

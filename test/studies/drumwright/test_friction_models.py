@@ -6,8 +6,9 @@
 The oracle writes the mixed problems (29) and (47)-(55) out, with M, J, N, S, T as full matrices, and judges
 what the package found by the equations themselves; nothing of the operational-space path is used.
 
-Covers studies/drumwright/friction_state.py, studies/drumwright/friction_system.py,
-studies/drumwright/point_contacts.py, studies/drumwright/point_rows.py.
+Covers studies/drumwright/friction_result.py, studies/drumwright/friction_state.py,
+studies/drumwright/friction_system.py, studies/drumwright/point_contacts.py,
+studies/drumwright/point_rows.py.
 """
 
 from __future__ import annotations

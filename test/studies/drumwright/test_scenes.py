@@ -12,7 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.errors import InputError, SceneError
-from mb_contact.model.model import tree_poses
+from mb_contact.model.poses import tree_poses
 from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene, SceneModel
 from mb_contact.programs.bench import grasp as bench
 from oracles.dense_oracle import Dense
