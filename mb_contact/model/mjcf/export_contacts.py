@@ -21,12 +21,16 @@ class ContactWriter:
 
     def __init__(self, world: World, bodies: list[str], geoms: list[str], parent_of: dict[int, int]) -> None:
         self.world, self.bodies, self.geoms, self.parent_of = world, bodies, geoms, parent_of
+        surfaces = world.surfaces
+        assert surfaces is not None
+        self._coefficients = np.column_stack([world.geoms.mu, surfaces.torsional, surfaces.rolling])
 
     def write(self, element: ElementTree.Element) -> None:
         """Write into ``<contact>``."""
         geoms = self.world.geoms
         body = geoms.body.tolist()
         count = Counter(body)
+        larger = self._larger_ones()
         wanted: dict[tuple[int, int], list[int]] = {}
         for row, (a, b) in enumerate(geoms.pairs.tolist()):
             wanted.setdefault((min(body[a], body[b]), max(body[a], body[b])), []).append(row)
@@ -34,7 +38,7 @@ class ContactWriter:
             for a in sorted(k for k in count if k < b):
                 rows = wanted.get((a, b), [])
                 tested = a == WORLD or self.parent_of.get(b) != a and self.parent_of.get(a) != b
-                if tested and len(rows) == count[a] * count[b] and all(map(self._is_larger_one, rows)):
+                if tested and len(rows) == count[a] * count[b] and larger[rows].all():
                     continue
                 if tested:
                     name = "world" if a == WORLD else self.bodies[a]
@@ -42,22 +46,17 @@ class ContactWriter:
                 for row in rows:
                     self._pair(element, row)
 
-    def _coefficients(self, row: int) -> list[float]:
-        surfaces = self.world.surfaces
-        assert surfaces is not None
-        return [float(values[row]) for values in (self.world.geoms.mu, surfaces.torsional, surfaces.rolling)]
-
-    def _is_larger_one(self, row: int) -> bool:
-        """Whether the larger coefficients of both shapes, which are the largest of their pairs, are the pair's."""
-        geoms, surfaces = self.world.geoms, self.world.surfaces
-        assert surfaces is not None
-        either = np.isin(geoms.pairs, geoms.pairs[row]).any(axis=1)
-        largest = [float(values[either].max()) for values in (geoms.mu, surfaces.torsional, surfaces.rolling)]
-        return bool(np.allclose(self._coefficients(row), largest, rtol=SAME, atol=0.0))
+    def _larger_ones(self) -> np.ndarray:
+        """Of each pair whether the larger coefficients of both shapes, the largest of their pairs, are the pair's."""
+        pairs, largest = self.world.geoms.pairs, np.zeros((len(self.world.geoms.body), 3))
+        for side in pairs.T:
+            np.maximum.at(largest, side, self._coefficients)
+        either = largest[pairs].max(axis=1)
+        return np.isclose(self._coefficients, either, rtol=SAME, atol=0.0).all(axis=1)
 
     def _pair(self, element: ElementTree.Element, row: int) -> None:
         a, b = self.world.geoms.pairs[row]
-        slide, torsional, rolling = friction = self._coefficients(row)
+        slide, torsional, rolling = friction = self._coefficients[row].tolist()
         ElementTree.SubElement(
             element, "pair", geom1=self.geoms[a], geom2=self.geoms[b], condim=dimension(friction),
             friction=numbers([slide, slide, torsional, rolling, rolling]),
