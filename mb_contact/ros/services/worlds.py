@@ -12,7 +12,7 @@ import yaml
 
 from mb_contact.checks import shorten
 from mb_contact.errors import MbContactError
-from mb_contact.model.scene.reader import SDF
+from mb_contact.model.scene.reader import LOADER, SDF
 from mb_contact.model.sdf.world import world_in
 from mb_contact.ros.services.common import Group, Refusal, refuse_if, tags_match
 from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confined
@@ -22,7 +22,6 @@ from mb_contact.ros.services.spawning import MOST_SOURCES
 
 ENDINGS = (".yaml", ".yml", *SDF)
 LOADING, UNLOADED = "a world is being loaded", "no world is loaded: call load_world first"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +105,7 @@ class WorldServices(Group):
             elif source.is_xml:
                 simulator = Simulator(scene_of_text(source.text, self._files))
             else:
-                words = yaml.load(source.text, Loader=_LOADER)
+                words = yaml.load(source.text, Loader=LOADER)
                 message = "the resource is neither an SDF nor a YAML mapping of a scene"
                 refuse_if(not isinstance(words, dict), codes.UNSUPPORTED_FORMAT, message)
                 simulator = Simulator(confined(scene_of_text(source.text), self._files))
@@ -204,7 +203,7 @@ def heading_of(path: Path) -> Heading | None:
         return None if name is None else Heading(f"the SDF world '{name}'")
     try:
         text = path.read_text(encoding="utf-8")
-        words = yaml.load(text, Loader=_LOADER)
+        words = yaml.load(text, Loader=LOADER)
         if not isinstance(words, dict) or not (words.keys() <= SCENE_KEYS.keys() or is_surface_scene(path)):
             return None
     except (OSError, ValueError, yaml.YAMLError, MbContactError, RecursionError):
