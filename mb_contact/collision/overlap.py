@@ -10,6 +10,7 @@ from typing import Any
 
 import coal
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
 from mb_contact.collision.coal_engine import TOLERANCE, _convex
@@ -20,6 +21,7 @@ from mb_contact.model.shapes.hulls import convex_hull
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_MESH, SHAPE_PLANE, Geoms
 
 CORNERS = 1000  #: of a hull at most
+WAYS = tuple(tuple(tuple(sign * x) for x in np.eye(3)) for sign in (-1.0, 1.0))  #: down and up along each axis
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,30 @@ def overlaps(geoms: Geoms, g: int, R: Floats, p: Floats, volume: Volume) -> bool
     return coal.distance(shape, place, volume.shape, volume.pose, request, coal.DistanceResult()) <= TOLERANCE
 
 
-def box_around(geoms: Geoms, g: int, R: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper corner (3,) [m] of geometry ``g`` along the axes in which ``R`` and ``p`` place it.
+def boxes_around(geoms: Geoms, shapes: ArrayLike, R: Floats, p: Floats) -> Floats:
+    """Lower and upper corners of geometries, along the axes in which ``R`` and ``p`` place them.
 
-    Infinite for a plane; the tightest box of every other shape.
+    Parameters
+    ----------
+    geoms : Geoms
+    shapes : array_like of int (k,)
+    R, p : ndarray (k, 3, 3), (k, 3)
+        Their rotations and origins [m].
+
+    Returns
+    -------
+    ndarray (k, 2, 3)
+        [m]; infinite for a plane, the tightest box of every other shape.
     """
-    if geoms.kind[g] == SHAPE_PLANE:
-        return np.full(3, -np.inf), np.full(3, np.inf)
-    if geoms.kind[g] == SHAPE_HEIGHT_FIELD:
-        half = np.abs(R) @ geoms.size[g]
-        return p - half, p + half
-    handle, axes = make_geoms_handle(geoms), np.zeros((g + 1, 3, 3))
-    axes[g] = R
-    below, above = ([reach(handle, axes, g, tuple(sign * x)) for x in np.eye(3)] for sign in (-1.0, 1.0))
-    return p - below, p + above
+    boxes = np.empty((len(R), 2, 3))
+    handle, axes = make_geoms_handle(geoms), np.zeros((len(geoms.kind), 3, 3))
+    for i, g in enumerate(np.asarray(shapes, dtype=np.int64).tolist()):
+        if geoms.kind[g] == SHAPE_PLANE:
+            half = np.full((2, 3), np.inf)
+        elif geoms.kind[g] == SHAPE_HEIGHT_FIELD:
+            half = np.tile(np.abs(R[i]) @ geoms.size[g], (2, 1))
+        else:
+            axes[g] = R[i]
+            half = np.array([[reach(handle, axes, g, way) for way in ways] for ways in WAYS])
+        boxes[i] = p[i] - half[0], p[i] + half[1]
+    return boxes

@@ -10,6 +10,7 @@ import numpy as np
 
 from mb_contact.collision import make_narrow_phase
 from mb_contact.collision.buffers import make_buffers, make_contacts
+from mb_contact.collision.overlap import boxes_around
 from mb_contact.core.collision import geometry, shapes
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.collision.workspace import FIELD_POINTS
@@ -52,13 +53,17 @@ def initial_penetrations(
     >>> mb.simulation.initial_penetrations(world)
     [('ball', 'ground', 0.02)]
     """
-    geoms, m = world.geoms, len(world.geoms.pairs)
+    geoms, pairs = world.geoms, world.geoms.pairs
     R, p = geometry_poses(world)
-    witness = np.zeros((m, 4))
-    make_narrow_phase(geoms, engine).query(np.arange(m), m, np.full(m, np.inf), R, p, witness)
-    meshes = _mesh_gaps(geoms, R, p)
+    boxes = boxes_around(geoms, range(len(R)), R, p)
+    boxes[geoms.kind == SHAPE_HEIGHT_FIELD] = [[-np.inf], [np.inf]]  # bodies all below it as well
+    low, high = boxes[pairs].transpose(2, 1, 0, 3)
+    rows = np.flatnonzero(((low[0] <= high[1]) & (low[1] <= high[0])).all(axis=1))
+    m, witness = len(rows), np.zeros((len(pairs), 4))
+    make_narrow_phase(geoms, engine).query(rows, m, np.full(m, np.inf), R, p, witness)
+    meshes = _mesh_gaps(geoms, R, p, rows)
     deepest: dict[tuple[str, str], float] = {}
-    for row, (a, b) in enumerate(geoms.pairs.tolist()):
+    for row, (a, b) in zip(rows.tolist(), pairs[rows].tolist()):
         gap = meshes.get(row, witness[row, 3])
         if row not in meshes and SHAPE_PLANE in (geoms.kind[a], geoms.kind[b]):
             gap = _above_plane(geoms, R, p, *((b, a) if geoms.kind[a] == SHAPE_PLANE else (a, b)))
@@ -93,9 +98,9 @@ def support(geoms, R, g, direction):
     return np.inf if geoms.kind[g] == SHAPE_PLANE else shapes.reach(make_geoms_handle(geoms), R, g, tuple(direction))
 
 
-def _mesh_gaps(geoms, R, p):
-    """Least gap of the contacts of each pair with a triangle mesh, by row; infinite where it has none [m]."""
-    rows = np.flatnonzero((geoms.kind[geoms.pairs] == SHAPE_MESH).any(axis=1))
+def _mesh_gaps(geoms, R, p, rows):
+    """Least gap of the contacts of each of these pairs with a triangle mesh, by row; infinite where it has none [m]."""
+    rows = rows[(geoms.kind[geoms.pairs[rows]] == SHAPE_MESH).any(axis=1)]
     if not len(rows):
         return {}
     contacts, still = make_contacts(FIELD_POINTS), np.zeros((len(geoms.kind), 4))

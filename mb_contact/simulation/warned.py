@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.collision.overlap import box_around
+from mb_contact.collision.overlap import boxes_around
 from mb_contact.core.step.pads import DEPTH
 from mb_contact.dynamics.joint_space import nonlinear_effects
 from mb_contact.model.pairs import PairLinks
@@ -148,7 +148,7 @@ def _places(scene, world):
     R, p = geometry_poses(world)
     long, kinds = _long(world), zip(world.geoms.kind.tolist(), world.geometry_links)
     shapes = [g for g, (kind, link) in enumerate(kinds) if kind != SHAPE_PLANE and link not in long]
-    low, high = np.array([box_around(world.geoms, g, R[g], p[g]) for g in shapes]).reshape(-1, 2, 3).swapaxes(0, 1)
+    low, high = boxes_around(world.geoms, shapes, R[shapes], p[shapes]).swapaxes(0, 1)
     for key, pose, links in things:
         if not LONG < far[key] < 1e3 * LONG or not long.keys().isdisjoint(links):
             continue
@@ -167,21 +167,29 @@ def _in_metres(world):
 
 def _long(world):
     """{link: (a shape, its length [m])} of bodies that move and are too long, and of what is too large all round."""
-    found = {}
-    for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):
-        if link not in found and (body != WORLD or world.geoms.kind[g] < SHAPE_CONVEX) and _in_metres(world):
-            lower, upper = box_around(world.geoms, g, np.eye(3), np.zeros(3))
-            size = upper - lower
-            if (size.min() if body == WORLD else size.max()) > LONG:
-                found[link] = g, float(size.max())
+    found: dict[str, tuple[int, float]] = {}
+    if not _in_metres(world):
+        return found
+    for g, (body, link, size) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links, _own_sizes(world))):
+        if body == WORLD and (world.geoms.kind[g] >= SHAPE_CONVEX or size.min() <= LONG):
+            continue
+        if size.max() > LONG:
+            found.setdefault(link, (g, float(size.max())))
     return found
+
+
+def _own_sizes(world):
+    """Sizes (g, 3) [m] of the boxes around all geometries in their own axes."""
+    count = len(world.geometry_links)
+    boxes = boxes_around(world.geoms, range(count), np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3)))
+    return boxes[:, 1] - boxes[:, 0]
 
 
 def _sizes(scene, world):
     """Bodies that are too long, and free ones that are too heavy or too light for their size."""
     if not _in_metres(world):
         return
-    told = set()
+    told, sizes = set(), _own_sizes(world)
     for link, (g, long) in _long(world).items():
         told.add(link)
         mesh = world.geoms.kind[g] >= SHAPE_CONVEX
@@ -190,8 +198,7 @@ def _sizes(scene, world):
     for g, (body, link) in enumerate(zip(world.geoms.body.tolist(), world.geometry_links)):
         if body == WORLD or link in told or link not in world.objects or len(world.link_geometries[link]) != 1:
             continue
-        lower, upper = box_around(world.geoms, g, np.eye(3), np.zeros(3))
-        volume = float((upper - lower).prod())
+        volume = float(sizes[g].prod())
         density = float(world.tree.mass[world.objects[link]]) / volume if volume > 0.0 else DENSITIES[0]
         if not DENSITIES[0] <= density <= DENSITIES[1]:
             grams = " (grams?)" if DENSITIES[0] <= 1e-3 * density <= DENSITIES[1] else ""
@@ -200,10 +207,10 @@ def _sizes(scene, world):
 
 def _inertias(scene, world):
     """Bodies that are harder to turn than their mass at the farthest point of their shapes."""
+    boxes = boxes_around(world.geoms, range(len(world.geometry_links)), world.geoms.R, world.geoms.p)
     for body in sorted(set(world.geoms.body.tolist()) - {WORLD}):
         shapes = np.flatnonzero(world.geoms.body == body).tolist()
-        boxes = [box_around(world.geoms, g, world.geoms.R[g], world.geoms.p[g]) for g in shapes]
-        far = max(np.linalg.norm(np.abs(box - world.tree.com[body]).max(axis=0)) for box in np.array(boxes))
+        far = np.linalg.norm(np.abs(boxes[shapes] - world.tree.com[body]).max(axis=1), axis=1).max()
         most, inertia = world.tree.mass[body] * far**2, np.linalg.eigvalsh(world.tree.inertia[body])[-1]
         if inertia > SPREAD * most > 0.0:
             what = f"'{world.geometry_links[shapes[0]]}' has a moment of inertia of {inertia:.2g} kg m^2"
@@ -284,15 +291,14 @@ def _tendons(scene, world):
 def _sinking(scene, world):
     """Objects that their weight presses deep into what gives way below them."""
     g, soft = float(np.linalg.norm(world.gravity)), world.geoms.soft
-    told = set()
+    told, own = set(), _own_sizes(world)
     for row in np.flatnonzero((soft.law == SPRING) | (soft.law == FOUNDATION)).tolist():
         a, b = world.geoms.pairs[row].tolist()
         for one, other in ((a, b), (b, a)):
             name, k = world.geometry_links[one], float(soft.stiffness[row])
             if name not in world.objects or name in told or world.geoms.body[other] != WORLD:
                 continue
-            lower, upper = box_around(world.geoms, one, np.eye(3), np.zeros(3))
-            sizes = np.sort(upper - lower)
+            sizes = np.sort(own[one])
             many = 1 if world.geoms.kind[one] == SHAPE_SPHERE else 4
             hard = k * (many if soft.law[row] == SPRING else float(sizes[1] * sizes[2]))
             depth = float(world.tree.mass[world.objects[name]]) * g / hard
@@ -306,20 +312,21 @@ def _sinking(scene, world):
 def _standing(scene, world) -> set[int]:
     """Roots of the trees that have something that stands below that they can touch, or at a pad, and WORLD."""
     R, p = geometry_poses(world)
-    boxes = [box_around(world.geoms, g, R[g], p[g]) for g in range(len(world.geometry_links))]
+    boxes = boxes_around(world.geoms, range(len(world.geometry_links)), R, p)
     bodies, roots = world.geoms.body.tolist(), world.tree.root
     free = {int(roots[body]) for body in world.objects.values()}
 
     def root_of(body):
         return WORLD if body == WORLD or int(roots[body]) not in free else int(roots[body])
 
-    root = [root_of(body) for body in bodies]
+    root = np.array([root_of(body) for body in bodies], dtype=np.int64)
     above: list[tuple[int, int]] = []
     for link, g in _pulled(scene, world, boxes):
         pad = root_of(world.frames[link].body)
-        above += [(pad, root[g]), (root[g], pad)]
-    for a, b in world.geoms.pairs.tolist():
-        above += [(root[x], root[y]) for x, y in ((a, b), (b, a)) if root[x] != root[y] and _over(world, boxes, x, y)]
+        above += [(pad, int(root[g])), (int(root[g]), pad)]
+    x, y = np.vstack((world.geoms.pairs, world.geoms.pairs[:, ::-1])).T
+    over = (root[x] != root[y]) & _over(world, boxes, x, y)
+    above += set(zip(root[x[over]].tolist(), root[y[over]].tolist()))
     standing = {WORLD}
     while grown := {top for top, below in above if below in standing} - standing:
         standing |= grown
@@ -327,12 +334,10 @@ def _standing(scene, world) -> set[int]:
 
 
 def _over(world, boxes, x, y):
-    """Whether geometry y reaches below x, beside which it is not."""
-    if world.geoms.kind[y] == SHAPE_PLANE:
-        return True
-    (low, high), (lower, upper) = boxes[x], boxes[y]
-    beside = (high[:2] < lower[:2]) | (upper[:2] < low[:2])
-    return not beside.any() and bool(lower[2] <= high[2])
+    """Whether geometries y (k,) reach below geometries x (k,), beside which they are not."""
+    (low, high), (lower, upper) = boxes[x].swapaxes(0, 1), boxes[y].swapaxes(0, 1)
+    beside = ((high[:, :2] < lower[:, :2]) | (upper[:, :2] < low[:, :2])).any(axis=1)
+    return (world.geoms.kind[y] == SHAPE_PLANE) | ~beside & (lower[:, 2] <= high[:, 2])
 
 
 def _pulled(scene, world, boxes):

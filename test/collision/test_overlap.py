@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.collision.overlap import Volume, box_around, overlaps
+from mb_contact.collision.overlap import Volume, boxes_around, overlaps
 from mb_contact.model.rotations import quat_to_matrix
 
 SHAPES = {
@@ -48,7 +48,7 @@ def poses(count, seed=3):
 def test_boxes_are_tight(kind):
     geoms = geometry(kind)
     for R, p in poses(20):
-        lower, upper = box_around(geoms, 0, R, p)
+        lower, upper = boxes_around(geoms, [0], R[None], p[None])[0]
         np.testing.assert_allclose(upper - p, supports(kind, R), atol=1e-12)
         np.testing.assert_allclose(p - lower, supports(kind, -R), atol=1e-12)
 

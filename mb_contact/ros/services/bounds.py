@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.collision.overlap import CORNERS, Volume, box_around, overlaps
+from mb_contact.collision.overlap import CORNERS, Volume, boxes_around, overlaps
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene.places import is_box, is_hull
 from mb_contact.ros.outputs.fields import filled
@@ -62,14 +62,12 @@ def extent(simulator: Any, link: str, links: Sequence[str]) -> tuple[Floats, Flo
     """Lower and upper corner (3,) [m] around the shapes of these links, in the axes of ``link``; None without any."""
     origin, quaternion = simulator.link_pose(link)
     axes = quat_to_matrix(quaternion)
-    boxes = [
-        box_around(simulator.world.geoms, g, axes.T @ R, axes.T @ (p - origin))
-        for g, R, p in _placed(simulator, links)
-    ]  # fmt: skip
-    if not boxes:
+    placed = [(g, axes.T @ R, axes.T @ (p - origin)) for g, R, p in _placed(simulator, links)]
+    if not placed:
         return None
-    lower, upper = (np.array(corners) for corners in zip(*boxes))
-    return lower.min(axis=0), upper.max(axis=0)
+    shapes, R, p = map(np.array, zip(*placed))
+    boxes = boxes_around(simulator.world.geoms, shapes, R, p)
+    return boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
 
 
 def fill_bounds(node: Any, bounds: Any, box: tuple[Floats, Floats] | None) -> None:
