@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.model.mjcf.elements import numbers
-from mb_contact.model.mjcf.export_shapes import dimension
+from mb_contact.model.mjcf.export_shapes import dimension, friction_of_pairs
 from mb_contact.model.world import World
 from mb_contact.types import WORLD
 
@@ -21,38 +22,30 @@ class ContactWriter:
 
     def __init__(self, world: World, bodies: list[str], geoms: list[str], parent_of: dict[int, int]) -> None:
         self.world, self.bodies, self.geoms, self.parent_of = world, bodies, geoms, parent_of
-        surfaces = world.surfaces
-        assert surfaces is not None
-        self._coefficients = np.column_stack([world.geoms.mu, surfaces.torsional, surfaces.rolling])
+        self._coefficients = friction_of_pairs(world)
 
-    def write(self, element: ElementTree.Element) -> None:
-        """Write into ``<contact>``."""
+    def write(self, element: ElementTree.Element, friction: Floats) -> None:
+        """Write into ``<contact>`` what differs from the larger ``friction`` (g, 3) of each two geometries."""
         geoms = self.world.geoms
         body = geoms.body.tolist()
         count = Counter(body)
-        larger = self._larger_ones()
+        either = friction[geoms.pairs].max(axis=1)
+        larger = np.isclose(self._coefficients, either, rtol=SAME, atol=0.0).all(axis=1).tolist()
         wanted: dict[tuple[int, int], list[int]] = {}
         for row, (a, b) in enumerate(geoms.pairs.tolist()):
             wanted.setdefault((min(body[a], body[b]), max(body[a], body[b])), []).append(row)
-        for b in sorted(set(count) - {WORLD}):
-            for a in sorted(k for k in count if k < b):
+        bodies = sorted(count)
+        for i, b in enumerate(bodies):
+            for a in bodies[:i]:
                 rows = wanted.get((a, b), [])
                 tested = a == WORLD or self.parent_of.get(b) != a and self.parent_of.get(a) != b
-                if tested and len(rows) == count[a] * count[b] and larger[rows].all():
+                if tested and len(rows) == count[a] * count[b] and all(larger[row] for row in rows):
                     continue
                 if tested:
                     name = "world" if a == WORLD else self.bodies[a]
                     ElementTree.SubElement(element, "exclude", body1=name, body2=self.bodies[b])
                 for row in rows:
                     self._pair(element, row)
-
-    def _larger_ones(self) -> np.ndarray:
-        """Of each pair whether the larger coefficients of both shapes, the largest of their pairs, are the pair's."""
-        pairs, largest = self.world.geoms.pairs, np.zeros((len(self.world.geoms.body), 3))
-        for side in pairs.T:
-            np.maximum.at(largest, side, self._coefficients)
-        either = largest[pairs].max(axis=1)
-        return np.isclose(self._coefficients, either, rtol=SAME, atol=0.0).all(axis=1)
 
     def _pair(self, element: ElementTree.Element, row: int) -> None:
         a, b = self.world.geoms.pairs[row]

@@ -40,11 +40,12 @@ class ShapeWriter:
         self.world, self.asset, self.left_out = world, asset, left_out
         names = Names()
         self.names = [names.unique(name) for name in world.geometry_names]
+        self.friction = largest_friction(world)
+        self._paired = set(world.geoms.pairs.ravel().tolist())
 
     def write(self, body: Element, k: int) -> None:
         """Add the geoms of body k to its element."""
-        geoms, surfaces = self.world.geoms, self.world.surfaces
-        assert surfaces is not None
+        geoms = self.world.geoms
         for g in np.flatnonzero(geoms.body == k).tolist():
             kind, p = int(geoms.kind[g]), geoms.p[g]
             geom = ElementTree.SubElement(body, "geom", name=self.names[g])
@@ -68,13 +69,10 @@ class ShapeWriter:
             geom.set("pos", numbers(p))
             geom.set("quat", numbers(np.roll(matrix_to_quat(geoms.R[g]), 1)))
             geom.set("mass", "0")
-            rows = (geoms.pairs == g).any(axis=1)
-            friction = [
-                float(values[rows].max(initial=0.0)) for values in (geoms.mu, surfaces.torsional, surfaces.rolling)
-            ]
+            friction = self.friction[g].tolist()
             geom.set("condim", dimension(friction))
             geom.set("friction", numbers(friction))
-            if not rows.any():
+            if g not in self._paired:
                 geom.set("contype", "0")
                 geom.set("conaffinity", "0")
 
@@ -96,6 +94,20 @@ class ShapeWriter:
         geom.set("type", "hfield")
         geom.set("hfield", self.names[g])
         return np.array([0.0, 0.0, low])
+
+
+def friction_of_pairs(world: World) -> Floats:
+    """Sliding [-], torsional and rolling [m] friction of all pairs, (m, 3)."""
+    assert world.surfaces is not None
+    return np.column_stack([world.geoms.mu, world.surfaces.torsional, world.surfaces.rolling])
+
+
+def largest_friction(world: World) -> Floats:
+    """The largest coefficients of the pairs of each geometry, (g, 3); zero where it has none."""
+    largest = np.zeros((len(world.geoms.body), 3))
+    for side in world.geoms.pairs.T:
+        np.maximum.at(largest, side, friction_of_pairs(world))
+    return largest
 
 
 def dimension(friction: list[float]) -> str:

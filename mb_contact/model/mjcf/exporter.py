@@ -130,7 +130,7 @@ class MjcfWriter:
             self._body(k, WORLD, np.eye(3), np.zeros(3), [])
         self._frames()
         ContactWriter(world, self.bodies, self.shapes.names, self.parent_of).write(
-            ElementTree.SubElement(self.root, "contact")
+            ElementTree.SubElement(self.root, "contact"), self.shapes.friction
         )
         self._equalities(ElementTree.SubElement(self.root, "equality"))
         self.controls = self._actuators() if servos else []
