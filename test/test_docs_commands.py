@@ -97,7 +97,6 @@ RUN = {
     "python -m mb_contact.ros.message_packages": ("test/ros/test_message_packages.py", "packages.main()"),
     "python -m mb_contact.model.builtin.wheel": ("test/programs/demo/test_wheel.py", "model.builtin.wheel"),
     "python -m mb_contact.surfaces.scene_reference": ("test/model/scene/test_reference.py", "scene_reference.text()"),
-    "python -m mb_contact.surfaces.scene_schema": ("test/model/scene/test_schema.py", "scene_schema"),
     "python pick.py": ("test/test_docs_howto.py", '"test"'),  # as a controller of that command
     "make docs": ("test/test_docs_site.py", "sphinx"),
     "make measurements": ("test/benchmarks/test_programs.py", '"--quick"'),
