@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imports point one way (docs/design.md, "Rooms and imports"), also those inside functions.
+"""Imports point one way (docs/design.md, "Packages and imports"), also those inside functions.
 
 Covers types.py.
 """
