@@ -186,8 +186,9 @@ class Inputs:
         """Subscribe to the pushes of all links that there are, and to those of no others."""
         node = self._owner.node
         topics = self.pushes.topics if self.pushes else ()
-        for topic in topics:
-            self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE, node)
+        with node.announced_once():
+            for topic in topics:
+                self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE, node)
         gone = {name for name, type_name in self.types.items() if type_name == WRENCH}
         self._close(gone - {node.resolve(topic) for topic in topics})
 

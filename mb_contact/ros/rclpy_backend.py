@@ -143,6 +143,10 @@ class RclpyNode(Node):
         """Return the logger; what is throttled does not reach rclpy's, which walks the stack first."""
         return self._log or super().get_logger()
 
+    def announced_once(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing: the middleware announces each end as it is made."""
+        return contextlib.nullcontext()
+
     def _overridable(self, topic, role):
         """Those of ROS's ``qos_overrides`` parameters that were given: the others would only fill the list."""
         prefix = f"qos_overrides.{self.resolve(topic)}.{role}"

@@ -9,7 +9,8 @@ waiting is event-driven, after a moment of looking (``waiting.py``); a wire (``w
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mb_contact.errors import CommunicationError
@@ -189,6 +190,16 @@ class EmbeddedNode:
                 self._parameters.declare(name, default, about)
         return overridden(qos, values, prefix)
 
+    @contextmanager
+    def announced_once(self) -> Iterator[None]:
+        """Announce what is made within at its end: an announcement names all ends of the node."""
+        before, self._silent = self._silent, True
+        try:
+            yield
+        finally:
+            self._silent = before
+            self._announce()
+
     def _announce(self):
         if not self._silent:
             self.link.announce()
@@ -264,12 +275,14 @@ class EmbeddedNode:
         self.wake()
 
     def _retire(self):
-        while self._retired:
-            source = self._retired.pop(0)
-            self._ready = deque(item for item in self._ready if item[2] is not source)
-            self._waiter.detach(source)
-            self.link.close(source.end)
-            self._announce()
+        if not self._retired:
+            return
+        with self.announced_once():
+            while self._retired:
+                source = self._retired.pop(0)
+                self._ready = deque(item for item in self._ready if item[2] is not source)
+                self._waiter.detach(source)
+                self.link.close(source.end)
 
     # --- execution --------------------------------------------------------------------------
     def spin_once(self, timeout_sec: float | None = None) -> None:

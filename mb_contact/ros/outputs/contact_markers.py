@@ -4,6 +4,7 @@
 """The contact points and forces of the last step for rviz, as large as the scene lets one see them."""
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,14 @@ class ContactMarkers:
         self._dt = simulator.time_step
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
         known = isinstance(simulator, Simulator)
-        self._friction = link_frictions(simulator.world) if known else {}
         self._boxes = link_boxes(simulator.world) if known else {}
         self._size = scene_size(simulator.world) if known else 1.0
         self._weight = typical_weight(simulator.world) if known else 0.0
         self._arrows, self._told = ArrowScale(self._size, self._weight), 0
+
+    @cached_property
+    def _friction(self):
+        return link_frictions(self._simulator.world) if isinstance(self._simulator, Simulator) else {}
 
     def publish(self, stamp: int, last: Any) -> None:
         """Send the contacts of the step that led to the state stamped ``stamp``."""

@@ -268,6 +268,33 @@ def test_other_participants_learn_the_node_and_the_type_hashes():
         dds_raw.delete(publications)
 
 
+def test_ends_that_are_made_together_are_announced_once():
+    """Each announcement names all ends of a node: one for each of a thousand bodies took minutes."""
+    from cyclonedds.core import Policy, Qos
+    from cyclonedds.sub import DataReader
+
+    type_name = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+    with Session() as ros:
+        node = ros.peer().node
+        context = node.context
+        qos = Qos(Policy.Reliability.Reliable(dds_raw.nanoseconds(1.0)), Policy.History.KeepLast(50))
+        reader = DataReader(context.participant, context.topic("ros_discovery_info", idl_struct(type_name)), qos)
+
+        def announced():
+            infos = [deserialize(data, type_name) for data, _, _ in dds_raw.take(reader, 100)]
+            return [len(info.node_entities_info_seq[-1].reader_gid_seq) for info in infos]
+
+        announced()
+        with node.announced_once():
+            for i in range(20):
+                node.create_subscription("std_msgs/msg/String", f"many_{i}", print, 10)
+            assert announced() == []
+        (count,) = announced()
+        node.create_subscription("std_msgs/msg/String", "one_more", print, 10)
+        assert announced() == [count + 1] and count >= 20
+        dds_raw.delete(reader)
+
+
 @pytest.fixture(scope="module")
 def foxglove_peer(request):
     return foxglove_folder(request.config)

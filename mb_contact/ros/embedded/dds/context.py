@@ -126,8 +126,8 @@ class Context:
         for link in self._links:
             entry = message_class("rmw_dds_common/msg/NodeEntitiesInfo")()
             entry.node_namespace, entry.node_name = link.node.get_namespace(), link.node.get_name()
-            entry.reader_gid_seq = [_gid(end.reader) for end in link.ends if end.reader is not None]
-            entry.writer_gid_seq = [_gid(writer) for end in link.ends for writer in end.writers]
+            entry.reader_gid_seq = [gid for end in link.ends for gid in end.reader_gids]
+            entry.writer_gid_seq = [gid for end in link.ends for gid in end.writer_gids]
             info.node_entities_info_seq.append(entry)
         data = serialize(info, self._info_type)
         dds_raw.write(self._info_writer, data.ljust((len(data) + 3) & ~3, b"\0"))
@@ -147,7 +147,8 @@ class Context:
                 dds_raw.delete(entity)
 
 
-def _gid(entity):
+def gid_of(entity: Any) -> Any:
+    """The ``rmw_dds_common/msg/Gid`` of a reader or writer."""
     gid = message_class("rmw_dds_common/msg/Gid")()
     gid.data = list(entity.guid.bytes)
     return gid

@@ -3,12 +3,13 @@
 
 """The ends of topics on DDS: encoded messages in and out of readers and writers."""
 
+from functools import cached_property
 from typing import Any
 
 from cyclonedds.core import Policy
 
 from mb_contact.ros.embedded.dds import raw as dds_raw
-from mb_contact.ros.embedded.dds.context import endpoint_qos, writer_qos
+from mb_contact.ros.embedded.dds.context import endpoint_qos, gid_of, writer_qos
 from mb_contact.ros.embedded.dds.types import idl_struct
 from mb_contact.ros.qos import MOST
 
@@ -19,6 +20,16 @@ class End:
     reader: Any = None
     condition: Any = None  #: that wakes who waits for the reader
     writers: tuple[Any, ...] = ()
+
+    @cached_property
+    def reader_gids(self) -> list[Any]:
+        """Of the reader, as the node announces it."""
+        return [] if self.reader is None else [gid_of(self.reader)]
+
+    @cached_property
+    def writer_gids(self) -> list[Any]:
+        """Of the writers, as the node announces them."""
+        return [gid_of(writer) for writer in self.writers]
 
     def entities(self) -> list[Any]:
         """All, in the order in which they are deleted."""
