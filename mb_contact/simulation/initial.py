@@ -59,12 +59,12 @@ def initial_penetrations(
     boxes[geoms.kind == SHAPE_HEIGHT_FIELD] = [[-np.inf], [np.inf]]  # bodies all below it as well
     low, high = boxes[pairs].transpose(2, 1, 0, 3)
     rows = np.flatnonzero(((low[0] <= high[1]) & (low[1] <= high[0])).all(axis=1))
-    m, witness = len(rows), np.zeros((len(pairs), 4))
+    m, witness = len(rows), np.zeros((len(rows), 4))
     make_narrow_phase(geoms, engine).query(rows, m, np.full(m, np.inf), R, p, witness)
     meshes = _mesh_gaps(geoms, R, p, rows)
     deepest: dict[tuple[str, str], float] = {}
-    for row, (a, b) in zip(rows.tolist(), pairs[rows].tolist()):
-        gap = meshes.get(row, witness[row, 3])
+    for i, (row, (a, b)) in enumerate(zip(rows.tolist(), pairs[rows].tolist())):
+        gap = meshes.get(row, witness[i, 3])
         if row not in meshes and SHAPE_PLANE in (geoms.kind[a], geoms.kind[b]):
             gap = _above_plane(geoms, R, p, *((b, a) if geoms.kind[a] == SHAPE_PLANE else (a, b)))
         elif row not in meshes and SHAPE_HEIGHT_FIELD in (geoms.kind[a], geoms.kind[b]):

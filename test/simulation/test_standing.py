@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.collision import make_narrow_phase
 from mb_contact.model import Ground, Material, Pose, Primitive, Scene, build_world
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Velocity
-from mb_contact.simulation.initial import initial_penetrations
+from mb_contact.simulation.initial import geometry_poses, initial_penetrations
 
 GRAVITY = 9.81
 DRIFT = 1e-4  #: [m]
@@ -171,3 +172,24 @@ def test_a_wedge_jammed_between_walls_stays_and_its_forces_are_steady(tmp_path, 
     for _ in range(50):
         now = sim.step().contacts["impulse"]
         assert np.abs(now - impulse).max() <= 1e-3 * np.abs(impulse).max()
+
+
+def test_overlaps_at_the_start_are_those_of_all_pairs():
+    """Pairs whose boxes do not meet are left out: what is found is what coal finds of every pair."""
+    chance = np.random.default_rng(5)
+    sizes = {"box": (0.2, 0.3, 0.1), "sphere": (0.12,), "capsule": (0.06, 0.3), "cylinder": (0.1, 0.2)}
+    things = tuple(
+        body(f"a{i}", kind, sizes[kind], tuple(chance.uniform(-0.5, 0.5, 3)), tuple(chance.uniform(-3.0, 3.0, 3)))
+        for i, kind in enumerate(12 * list(sizes))
+    )
+    world = build_world(Scene(primitives=things, materials={"m": Material(0.5)}))
+    found, pairs = initial_penetrations(world), world.geoms.pairs
+    R, p = geometry_poses(world)
+    witness = np.zeros((len(pairs), 4))
+    make_narrow_phase(world.geoms).query(
+        np.arange(len(pairs)), len(pairs), np.full(len(pairs), np.inf), R, p, witness
+    )
+    depths = {tuple(sorted(world.geometry_links[g] for g in pair)): -gap for pair, gap in zip(pairs, witness[:, 3])}
+    wanted = {names: depth for names, depth in depths.items() if depth > 1e-4}
+    assert {(a, b): depth for a, b, depth in found} == pytest.approx(wanted, abs=1e-12)
+    assert 20 < len(found) < len(pairs) // 4 and [depth for *_, depth in found] == sorted(wanted.values())[::-1]
