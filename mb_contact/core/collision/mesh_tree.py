@@ -186,8 +186,8 @@ def play_at(gap, tol, work):
 
 
 @kernel
-def is_blocked(geoms, geom_R, geom_p, y, p, q, count, work):
-    """Whether one of ``count`` near triangles of a mesh crosses the segment from p to q, world."""
+def is_blocked(geoms, geom_R, geom_p, y, p, q, count, play, work):
+    """Whether one of ``count`` near triangles, wider by ``play`` [m], crosses the segment from p to q, world."""
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     d = vector_sum(b, -1.0, a)
@@ -200,7 +200,7 @@ def is_blocked(geoms, geom_R, geom_p, y, p, q, count, work):
             continue
         c = vector_sum(a, -start / along, d)
         e0, e1, e2 = edge_heights(geoms, y, triangle, c)
-        if min(e0, e1, e2) > 0.0:
+        if min(e0, e1, e2) > -play:
             return True
     return False
 

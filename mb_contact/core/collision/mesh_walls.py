@@ -73,7 +73,7 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     if work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap + shallow, n, work):
         return False
     if near >= 0:
-        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
+        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, 0.0, work)
     feature, what, name = _features_of(work.field.ids[k])
     if what == TWO_RIDGES or what == RIDGES_BACK:
         own, other = (x, name, of_x), (y, feature, of_y)
@@ -82,8 +82,8 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
             and is_ridge_in(geoms, geom_R, geom_p, other, own, work)
         )
     skin_x, skin_y = (shallow, -INSIDE * gap) if what == PEAK_OF_X else (-INSIDE * gap, shallow)
-    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), work) or is_walled(
-        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), work
+    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), 0.0, work) or is_walled(
+        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), 0.0, work
     )
 
 
@@ -151,14 +151,15 @@ def is_ridge_in(geoms, geom_R, geom_p, own, other, work):
             return False
     out, _ = unit_of(vector_sum(r, -1.0, m))
     start = vector_sum(m, -2.0 * shallow, out) if along == 0.0 else m
-    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), work)
+    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), 0.0, work)
 
 
 @kernel
-def is_walled(geoms, geom_R, geom_p, y, p, q, work):
-    """Whether a triangle of mesh y crosses the segment from p to q, world."""
+def is_walled(geoms, geom_R, geom_p, y, p, q, play, work):
+    """Whether a triangle of mesh y, wider by ``play`` [m], crosses the segment from p to q, world."""
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
     upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
-    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, False, work), work)
+    near = near_triangles(geoms, y, lower, upper, False, work)
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near, play, work)
