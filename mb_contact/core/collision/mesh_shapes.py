@@ -37,13 +37,13 @@ from mb_contact.core.collision.mesh_tree import (
     put_way,
     side_of,
 )
-from mb_contact.core.collision.mesh_walls import drop_false
+from mb_contact.core.collision.mesh_walls import OF_PLANE, drop_false
 from mb_contact.core.collision.ridge_lines import into_line
 from mb_contact.core.collision.shapes import body_axis, into_body, reach
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
 
-OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
+SUNK = 3  #: kind of feature of the mesh, in identities, beside OF_PLANE, OF_EDGE and OF_PEAK
 AROUND = 4.0  #: of its box, in tolerances, within which a ridge or a peak may touch a shape
 BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
 WIDE = 2.5  #: angle between a ridge's sides from which it is searched in two halves [rad]

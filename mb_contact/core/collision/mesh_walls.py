@@ -9,7 +9,7 @@ behind a thin wall, below the tip of a spike, or in a concave place.
 
 import math
 
-from mb_contact.core.collision.height_grid import KINDS, OF_SHAPE
+from mb_contact.core.collision.height_grid import KINDS, OF_EDGE, OF_SHAPE
 from mb_contact.core.collision.mesh_points import move_point
 from mb_contact.core.collision.mesh_tree import (
     SHALLOW,
@@ -22,11 +22,13 @@ from mb_contact.core.collision.mesh_tree import (
     side_of,
     way_of_place,
 )
+from mb_contact.core.collision.point_distance import is_within
 from mb_contact.core.collision.shapes import into_body, out_of_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import opposite, unit_of, vector, vector_dot, vector_sum
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features of two meshes, in identities
+OF_PLANE = 0  #: the same of a shape and a mesh, beside OF_EDGE and OF_PEAK
 INSIDE = 0.1  #: of its depth, by which the point of a ridge that is looked at is inside of the sides of another
 LESS = 0.5  #: part of a depth that another one has to exceed to count beside it
 STEEP = 0.01  #: least slope of a side that tells where a ridge comes out of it
@@ -72,9 +74,23 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     under_x, over_y = vector_sum(of_x, -2.0 * shallow, n), vector_sum(of_y, 2.0 * shallow, n)
     if work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap + shallow, n, work):
         return False
-    if near >= 0:
-        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, 0.0, work)
     feature, what, name = _features_of(work.field.ids[k])
+    if near >= 0:
+        inwards, _ = unit_of(vector_sum(vector(geom_p, x), -1.0, of_x))
+        beside = what == OF_PLANE and _is_at_border(geoms, geom_R, geom_p, y, of_x, inwards, gap, n, near, work)
+        if what == OF_EDGE and work.mesh.query[1] == 0 and geoms.mesh.sided[y] == SHEET:
+            line = ridge_line(geoms, geom_R, geom_p, y, feature)
+            at = vector_dot(line[1], vector_sum(of_y, -1.0, line[0]))
+            beside = not is_within(geoms, geom_R, geom_p, x, line, at, TOUCHES * geoms.unit[0])
+        return beside or is_blocked(
+            geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, 0.0, work
+        )
+    own, of_own, other, out = (x, of_x, y, n) if what == PEAK_OF_X else (y, of_y, x, opposite(n))
+    if what == PEAK_OF_X or what == PEAK_OF_Y:
+        peak = name if what == PEAK_OF_X else feature
+        inwards = opposite(out_of_body(geom_R, own, vector(geoms.mesh.outward, peak)))
+        if _is_at_border(geoms, geom_R, geom_p, other, of_own, inwards, gap, out, -1, work):
+            return True
     if what == TWO_RIDGES or what == RIDGES_BACK:
         own, other = (x, name, of_x), (y, feature, of_y)
         return not (
@@ -85,6 +101,22 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), 0.0, work) or is_walled(
         geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), 0.0, work
     )
+
+
+@kernel
+def _is_at_border(geoms, geom_R, geom_p, y, p, inwards, gap, n, near, work):
+    """Whether a point p of a body that is below a plane of sheet y is so beside the border, not through the sheet.
+
+    The body leads from p ``inwards``, to where it would come through.  Not on the way of a step: there it counts which
+    way the point has come (``core/step/feature_meeting.py``).
+    """
+    rise = vector_dot(inwards, n)
+    if work.mesh.query[1] != 0 or geoms.mesh.sided[y] != SHEET or rise < STEEP:
+        return False
+    q = vector_sum(p, (SHALLOW * geoms.unit[0] - gap) / rise, inwards)
+    if near >= 0:
+        return not is_blocked(geoms, geom_R, geom_p, y, p, q, near, TOUCHES * geoms.unit[0], work)
+    return not is_walled(geoms, geom_R, geom_p, y, p, q, TOUCHES * geoms.unit[0], work)
 
 
 @kernel
