@@ -81,8 +81,8 @@ def shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
             count = reduce_mesh_points(work, count, tol)
             room = (count + work.field.points.shape[0]) // 2
     count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
-    if count == 0 and near > 0 and mesh.sided[y] == 1:
-        count = sunk_point(geoms, geom_R, geom_p, x, y, tol, work)
+    if count == 0 and mesh.sided[y] == 1:
+        count = sunk_point(geoms, geom_R, geom_p, x, y, vector(geom_p, x), tol, work)
     return reduce_mesh_points(work, count, tol)
 
 
@@ -228,9 +228,12 @@ def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
 
 
 @kernel
-def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
-    """One point for a shape whose origin is inside of a closed mesh: out along the normal of the nearest triangle."""
-    a = into_body(geom_R, y, between(geom_p, x, geom_p, y))
+def sunk_point(geoms, geom_R, geom_p, x, y, q, tol, work):
+    """One point for a shape X of which a point q is inside of a closed mesh Y: out along the nearest triangle's normal.
+
+    Returns the number of points, 0 where q is not inside.
+    """
+    a = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     if not is_inside(geoms, y, a, work):
         return 0
     least, chosen = np.inf, -1
@@ -244,8 +247,9 @@ def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
     if chosen < 0:
         return 0
     n, _ = plane_of(geoms, geom_R, geom_p, y, chosen)
-    gap = -least - reach(geoms, geom_R, x, opposite(n))
-    p = vector_sum(vector(geom_p, x), 0.5 * gap + least, n)
+    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, q)) - least
+    gap = height - reach(geoms, geom_R, x, opposite(n))
+    p = vector_sum(vector(geom_p, x), 0.5 * gap - height, n)
     return add_field_point(work, 0, p, gap, n, SUNK, geoms.patch[chosen], 0, tol)
 
 
@@ -255,9 +259,12 @@ def is_inside(geoms, y, a, work):
 
     Straight from the point it would go along edges of meshes that are symmetric.
     """
-    half, crossings = vector(geoms.size, y), 0
+    half, box, crossings = vector(geoms.size, y), geoms.mesh.box[geoms.mesh.first_node[y]], 0
+    for i in range(3):
+        if a[i] < box[0, i] or a[i] > box[1, i]:
+            return False
     a = a[0] + BESIDE * half[0], a[1] + 0.7 * BESIDE * half[1], a[2]
-    top = a[0], a[1], geoms.mesh.box[geoms.mesh.first_node[y], 1, 2]
+    top = a[0], a[1], box[1, 2]
     for i in range(near_triangles(geoms, y, a, top, False, work)):
         triangle = work.mesh.near[i]
         n = vector(geoms.faces, triangle)

@@ -26,7 +26,7 @@ from mb_contact.types import HOLLOW, SHAPE_CONE
 
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
 SHARP = 1.3  #: angle of an edge below which a convex shape is sharp [rad]
-SHEET = 2  #: of ``Meshes.sided``
+CLOSED, SHEET = 1, 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
 DEEPEST_OF_SOFT = 1.0  #: the same of shapes that give way,
 SHALLOW = 1e-6  #: and depth that is surely one [m]
