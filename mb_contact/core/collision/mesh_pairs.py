@@ -122,6 +122,7 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
                     if not are_apart(geoms, x, y, facet, ty, far, within):
                         count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, within, work, count)
             if count > full:
+                count = drop_false(geoms, geom_R, geom_p, x, y, -1, work, count)
                 count = choose_direction(work, geoms.unit[0], count)
                 count = reduce_mesh_points(work, count, far)
                 full = max(room // 2, (count + room) // 2)

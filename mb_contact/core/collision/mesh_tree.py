@@ -42,9 +42,10 @@ def near_triangles(geoms, y, lower, upper, turned, work):
     """
     mesh, stack, near = geoms.mesh, work.mesh.stack, work.mesh.near
     box, child = mesh.box, mesh.child
-    count, top = 0, 1
-    stack[0] = mesh.first_node[y]
-    while top > 0:
+    bottom = stack.shape[0] // 2  # two meshes, of which some nodes may wait, have the other half
+    count, top = 0, bottom + 1
+    stack[bottom] = mesh.first_node[y]
+    while top > bottom:
         top -= 1
         node = stack[top]
         outside = False
