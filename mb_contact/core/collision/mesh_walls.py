@@ -12,10 +12,13 @@ import math
 from mb_contact.core.collision.height_grid import KINDS, OF_EDGE, OF_SHAPE
 from mb_contact.core.collision.mesh_points import move_point
 from mb_contact.core.collision.mesh_tree import (
+    CLOSED,
     SHALLOW,
     SHEET,
     TOUCHES,
+    corner_of,
     deepest_of,
+    edge_heights,
     is_blocked,
     near_triangles,
     ridge_line,
@@ -25,12 +28,15 @@ from mb_contact.core.collision.mesh_tree import (
 from mb_contact.core.collision.point_distance import is_within
 from mb_contact.core.collision.shapes import into_body, out_of_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import length_of, opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.types import SHAPE_MESH
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features of two meshes, in identities
 OF_PLANE = 0  #: the same of a shape and a mesh, beside OF_EDGE and OF_PEAK
 INSIDE = 0.1  #: of its depth, by which the point of a ridge that is looked at is inside of the sides of another
 LESS = 0.5  #: part of a depth that another one has to exceed to count beside it
+BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
+SURE = 10.0 * BESIDE  #: depth from which it tells that of a deep point, in the same
 STEEP = 0.01  #: least slope of a side that tells where a ridge comes out of it
 
 
@@ -76,6 +82,8 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
         return False
     feature, what, name = _features_of(work.field.ids[k])
     if near >= 0:
+        if what == OF_PLANE and _is_in_air(geoms, geom_R, geom_p, y, under_x, gap, work):
+            return True
         inwards, _ = unit_of(vector_sum(vector(geom_p, x), -1.0, of_x))
         beside = what == OF_PLANE and _is_at_border(geoms, geom_R, geom_p, y, of_x, inwards, gap, n, near, work)
         if what == OF_EDGE and work.mesh.query[1] == 0 and geoms.mesh.sided[y] == SHEET:
@@ -89,7 +97,9 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     if what == PEAK_OF_X or what == PEAK_OF_Y:
         peak = name if what == PEAK_OF_X else feature
         inwards = opposite(out_of_body(geom_R, own, vector(geoms.mesh.outward, peak)))
-        if _is_at_border(geoms, geom_R, geom_p, other, of_own, inwards, gap, out, -1, work):
+        if _is_in_air(geoms, geom_R, geom_p, other, of_own, gap, work) or _is_at_border(
+            geoms, geom_R, geom_p, other, of_own, inwards, gap, out, -1, work
+        ):
             return True
     if what == TWO_RIDGES or what == RIDGES_BACK:
         own, other = (x, name, of_x), (y, feature, of_y)
@@ -101,6 +111,45 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), 0.0, work) or is_walled(
         geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), 0.0, work
     )
+
+
+@kernel
+def _is_in_air(geoms, geom_R, geom_p, y, p, gap, work):
+    """Whether a point p below a plane of closed mesh y by ``gap``, where a step begins, is outside of it [m]."""
+    sure = SURE * length_of(vector(geoms.size, y))
+    if work.mesh.query[1] != 0 or geoms.mesh.sided[y] != CLOSED or geoms.kind[y] != SHAPE_MESH or gap > -sure:
+        return False
+    return not is_inside(geoms, y, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))), work)
+
+
+@kernel
+def is_inside(geoms, y, a, work):
+    """Whether a point in the axes of a closed mesh is inside: a ray along z from beside it meets an odd number.
+
+    Straight from the point it would go along edges of meshes that are symmetric.
+    """
+    half, mesh, stack = vector(geoms.size, y), geoms.mesh, work.mesh.stack
+    a = a[0] + BESIDE * half[0], a[1] + 0.7 * BESIDE * half[1], a[2]
+    bottom = stack.shape[0] // 2  # as in ``near_triangles``
+    stack[bottom], top, is_odd = mesh.first_node[y], bottom + 1, False
+    while top > bottom:
+        top -= 1
+        node = stack[top]
+        lower, upper = vector(mesh.box[node], 0), vector(mesh.box[node], 1)
+        if a[2] > upper[2] or a[0] < lower[0] or a[0] > upper[0] or a[1] < lower[1] or a[1] > upper[1]:
+            continue
+        if mesh.child[node, 0] >= 0:
+            stack[top], stack[top + 1] = mesh.child[node, 0], mesh.child[node, 1]
+            top += 2
+            continue
+        for k in range(mesh.child[node, 1]):
+            triangle = mesh.order[-1 - mesh.child[node, 0] + k]
+            n = vector(geoms.faces, triangle)
+            height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
+            if n[2] != 0.0 and -height / n[2] > 0.0:
+                e0, e1, e2 = edge_heights(geoms, y, triangle, (a[0], a[1], a[2] - height / n[2]))
+                is_odd = is_odd != (min(e0, e1, e2) > 0.0)
+    return is_odd
 
 
 @kernel
