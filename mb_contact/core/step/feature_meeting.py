@@ -16,9 +16,11 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.collision.height_grid import KINDS, OF_SHAPE
+from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, is_sharp, least_width
-from mb_contact.core.collision.mesh_walls import is_walled
+from mb_contact.core.collision.mesh_walls import PEAK_OF_X, PEAK_OF_Y, is_walled
 from mb_contact.core.collision.point_distance import point_gap
 from mb_contact.core.collision.shapes import into_body, place
 from mb_contact.core.constraints.contact import find_contact
@@ -246,14 +248,18 @@ def _was_outside(h, pair, i, start):
 def _came_through(h, pair, i, start):
     """Whether a point of contact i of ``found`` has come through the surface of the other shape on its way.
 
-    What touched when the step began is on the side on which it has a contact, or else on that of the normal.
+    A vertex, or of edges that of either.  What touched when the step began is on the side on which it has a contact,
+    or else on that of the normal.
     """
     geoms, need, touch = h.geoms, h.need, TOUCHES * h.geoms.unit[0]
     n, p, gap = vector(need.found.normal, i), vector(need.found.point, i), need.found.gap[i]
     middle, apart = start
-    depth = -vector_dot(n, apart)
+    depth, what = -vector_dot(n, apart), need.found.feature[i] // OF_SHAPE % KINDS
+    of_x = 1 if y_comes_first(geoms.kind, geoms.size, geoms.pairs[pair, 0], geoms.pairs[pair, 1]) else 0
     for side in range(2):
         other, sign = geoms.pairs[pair, 1 - side], 1.0 if side == 0 else -1.0
+        if (what == PEAK_OF_X and side != of_x) or (what == PEAK_OF_Y and side == of_x):
+            continue
         end = vector_sum(p, sign * (0.5 * gap - max(gap, 0.0) - touch), n)
         begin = vector_sum(middle, 0.5 * sign, apart)
         lift = vector_sum(ZERO, sign * touch if depth > 0.0 and depth <= touch else 0.0, n)
