@@ -231,7 +231,7 @@ def is_ridge_in(geoms, geom_R, geom_p, own, other, work):
         if min(min(s, length - s), min(t, other_length - t)) < -TOUCHES * geoms.unit[0]:
             return False
     out, _ = unit_of(vector_sum(r, -1.0, m))
-    start = vector_sum(m, -2.0 * shallow, out) if along == 0.0 else m
+    start = vector_sum(m, -2.0 * shallow, out)
     return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), 0.0, work)
 
 
