@@ -37,11 +37,11 @@ from mb_contact.core.collision.mesh_tree import (
     put_way,
     side_of,
 )
-from mb_contact.core.collision.mesh_walls import OF_PLANE, drop_false, is_inside
+from mb_contact.core.collision.mesh_walls import OF_PLANE, SURE, drop_false, is_inside
 from mb_contact.core.collision.ridge_lines import into_line
-from mb_contact.core.collision.shapes import body_axis, into_body, out_of_body, reach
+from mb_contact.core.collision.shapes import body_axis, core_point, into_body, out_of_body, place, reach, rounding
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, length_of, opposite, unit_of, vector, vector_dot, vector_sum
 
 SUNK = 3  #: kind of feature of the mesh, in identities, beside OF_PLANE, OF_EDGE and OF_PEAK
 AROUND = 4.0  #: of its box, in tolerances, within which a ridge or a peak may touch a shape
@@ -82,6 +82,8 @@ def shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
     count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
     if count == 0 and mesh.sided[y] == 1:
         count = sunk_point(geoms, geom_R, geom_p, x, y, vector(geom_p, x), tol, work)
+        if count == 0 and at_start:
+            count = _sunk_corners(geoms, geom_R, geom_p, x, y, tol, work)
     return reduce_mesh_points(work, count, tol)
 
 
@@ -235,6 +237,38 @@ def sunk_point(geoms, geom_R, geom_p, x, y, q, tol, work):
     a = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     if not is_inside(geoms, y, a, work):
         return 0
+    least, chosen, out = _way_out(geoms, y, a, tol)
+    if chosen < 0:
+        return 0
+    n = out_of_body(geom_R, y, out)
+    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, q)) - least
+    gap = height - reach(geoms, geom_R, x, opposite(n))
+    p = vector_sum(vector(geom_p, x), 0.5 * gap - height, n)
+    return add_field_point(work, 0, p, gap, n, SUNK, geoms.patch[chosen], 0, tol)
+
+
+@kernel
+def _sunk_corners(geoms, geom_R, geom_p, x, y, tol, work):
+    """Points of X farthest along its diagonals that are inside of a closed mesh Y: each out by the nearest way."""
+    count, sure = 0, SURE * length_of(vector(geoms.size, y))
+    for k in range(8):
+        d = vector_sum(ZERO, 1.0 if k & 1 else -1.0, body_axis(geom_R, x, 0))
+        d = vector_sum(d, 1.0 if k & 2 else -1.0, body_axis(geom_R, x, 1))
+        d, _ = unit_of(vector_sum(d, 1.0 if k & 4 else -1.0, body_axis(geom_R, x, 2)))
+        q = vector_sum(place(geom_R, geom_p, x, core_point(geoms, geom_R, x, d)[1]), rounding(geoms, x), d)
+        a = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
+        if is_inside(geoms, y, a, work):
+            least, chosen, out = _way_out(geoms, y, a, tol)
+            if chosen >= 0 and least > sure:  # as near as that the ray does not tell
+                n = out_of_body(geom_R, y, out)
+                p = vector_sum(q, 0.5 * least, n)
+                count = add_field_point(work, count, p, -least, n, SUNK, geoms.patch[chosen], k + 1, tol)
+    return count
+
+
+@kernel
+def _way_out(geoms, y, a, tol):
+    """(Distance [m], nearest triangle, direction) from a point inside of mesh Y, in its axes, to the surface."""
     least, chosen, out = np.inf, -1, ZERO
     for triangle in range(geoms.first_face[y], geoms.first_face[y + 1]):
         n = vector(geoms.faces, triangle)
@@ -246,13 +280,7 @@ def sunk_point(geoms, geom_R, geom_p, x, y, q, tol, work):
                 far, way = _to_edges(geoms, y, triangle, a)
             if far < least:
                 least, chosen, out = far, triangle, way
-    if chosen < 0:
-        return 0
-    n = out_of_body(geom_R, y, out)
-    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, q)) - least
-    gap = height - reach(geoms, geom_R, x, opposite(n))
-    p = vector_sum(vector(geom_p, x), 0.5 * gap - height, n)
-    return add_field_point(work, 0, p, gap, n, SUNK, geoms.patch[chosen], 0, tol)
+    return least, chosen, out
 
 
 @kernel
