@@ -85,4 +85,4 @@ def test_a_table_with_a_hole_below_is_as_the_closed_one(tmp_path, kind, seed):
             assert sim.step().certificate.end_gap > -1e-7
             way.append(sim.state.q.copy())
         ways.append(way)
-    assert np.abs(np.array(ways[0]) - ways[1]).max() < 1e-9
+    assert np.abs(np.array(ways[0]) - ways[1]).max() < 1e-6  # the contacts come in another order
