@@ -187,17 +187,20 @@ def play_at(gap, tol, work):
 
 
 @kernel
-def is_blocked(geoms, geom_R, geom_p, y, p, q, count, play, work):
-    """Whether one of ``count`` near triangles, wider by ``play`` [m], crosses the segment from p to q, world."""
+def is_blocked(geoms, geom_R, geom_p, y, p, q, count, play, out, work):
+    """Whether one of ``count`` near triangles of a mesh crosses the segment from p to q, world.
+
+    Triangles are wider by ``play`` [m], and on the side of p they do not face away from ``out``, a direction or zero.
+    """
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
-    d = vector_sum(b, -1.0, a)
+    d, out = vector_sum(b, -1.0, a), into_body(geom_R, y, out)
     for i in range(count):
         triangle = work.mesh.near[i]
         n = vector(geoms.faces, triangle)
         v = vector(geoms.vertices, corner_of(geoms, y, triangle, 0))
         start, along = vector_dot(n, vector_sum(a, -1.0, v)), vector_dot(n, d)
-        if start * (start + along) >= 0.0:
+        if start * (start + along) >= 0.0 or start * vector_dot(n, out) < 0.0:
             continue
         c = vector_sum(a, -start / along, d)
         e0, e1, e2 = edge_heights(geoms, y, triangle, c)

@@ -28,7 +28,7 @@ from mb_contact.core.collision.mesh_tree import (
 from mb_contact.core.collision.point_distance import is_within
 from mb_contact.core.collision.shapes import into_body, out_of_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import length_of, opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, length_of, opposite, unit_of, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_MESH
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features of two meshes, in identities
@@ -91,7 +91,7 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
             at = vector_dot(line[1], vector_sum(of_y, -1.0, line[0]))
             beside = not is_within(geoms, geom_R, geom_p, x, line, at, TOUCHES * geoms.unit[0])
         return beside or is_blocked(
-            geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, 0.0, work
+            geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, 0.0, ZERO, work
         )
     own, of_own, other, out = (x, of_x, y, n) if what == PEAK_OF_X else (y, of_y, x, opposite(n))
     if what == PEAK_OF_X or what == PEAK_OF_Y:
@@ -108,8 +108,8 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
             and is_ridge_in(geoms, geom_R, geom_p, other, own, work)
         )
     skin_x, skin_y = (shallow, -INSIDE * gap) if what == PEAK_OF_X else (-INSIDE * gap, shallow)
-    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), 0.0, work) or is_walled(
-        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), 0.0, work
+    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), 0.0, ZERO, work) or is_walled(
+        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), 0.0, ZERO, work
     )
 
 
@@ -164,8 +164,8 @@ def _is_at_border(geoms, geom_R, geom_p, y, p, inwards, gap, n, near, work):
         return False
     q = vector_sum(p, (SHALLOW * geoms.unit[0] - gap) / rise, inwards)
     if near >= 0:
-        return not is_blocked(geoms, geom_R, geom_p, y, p, q, near, TOUCHES * geoms.unit[0], work)
-    return not is_walled(geoms, geom_R, geom_p, y, p, q, TOUCHES * geoms.unit[0], work)
+        return not is_blocked(geoms, geom_R, geom_p, y, p, q, near, TOUCHES * geoms.unit[0], ZERO, work)
+    return not is_walled(geoms, geom_R, geom_p, y, p, q, TOUCHES * geoms.unit[0], ZERO, work)
 
 
 @kernel
@@ -232,15 +232,15 @@ def is_ridge_in(geoms, geom_R, geom_p, own, other, work):
             return False
     out, _ = unit_of(vector_sum(r, -1.0, m))
     start = vector_sum(m, -2.0 * shallow, out)
-    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), 0.0, work)
+    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), 0.0, ZERO, work)
 
 
 @kernel
-def is_walled(geoms, geom_R, geom_p, y, p, q, play, work):
-    """Whether a triangle of mesh y, wider by ``play`` [m], crosses the segment from p to q, world."""
+def is_walled(geoms, geom_R, geom_p, y, p, q, play, out, work):
+    """Whether a triangle of mesh y crosses the segment from p to q, world; ``play`` and ``out`` of ``is_blocked``."""
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
     upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
     near = near_triangles(geoms, y, lower, upper, False, work)
-    return is_blocked(geoms, geom_R, geom_p, y, p, q, near, play, work)
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near, play, out, work)

@@ -248,9 +248,9 @@ def _was_outside(h, pair, i, start):
 def _came_through(h, pair, i, start):
     """Whether a point of contact i of ``found`` has come through the surface of the other shape on its way.
 
-    A vertex, or of edges that of either, against the normal: what comes in at one side of a body is no deeper below
-    the opposite one.  What touched when the step began is on the side on which it has a contact, or else on that of
-    the normal.
+    A vertex, or of edges that of either, through triangles that do not face away from the normal: what comes in at one
+    side of a body is not deep below the opposite one.  What touched when the step began is on the side on which it has
+    a contact, or else on that of the normal.
     """
     geoms, need, touch = h.geoms, h.need, TOUCHES * h.geoms.unit[0]
     n, p, gap = vector(need.found.normal, i), vector(need.found.point, i), need.found.gap[i]
@@ -275,14 +275,14 @@ def _came_through(h, pair, i, start):
             continue
         a = into_body(h.buffers.geom_R, other, vector_sum(begin, -1.0, vector(h.buffers.geom_p, other)))
         from_ = place(need.poses.geom_R, need.poses.geom_p, other, a)
-        if sign * vector_dot(n, vector_sum(end, -1.0, from_)) >= 0.0:
-            continue
         if geoms.kind[other] < SHAPE_PLANE:
             outside = point_gap(geoms, h.buffers.geom_R, h.buffers.geom_p, other, begin)[0] >= -touch
             if outside and point_gap(geoms, need.poses.geom_R, need.poses.geom_p, other, end)[0] < 0.0:
                 return True
-        elif is_walled(geoms, need.poses.geom_R, need.poses.geom_p, other, from_, end, touch, need.poses.work):
-            return True
+        else:
+            out, now = vector_sum(ZERO, sign, n), need.poses
+            if is_walled(geoms, now.geom_R, now.geom_p, other, from_, end, touch, out, now.work):
+                return True
     return False
 
 
