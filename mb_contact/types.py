@@ -239,7 +239,7 @@ class Geoms(NamedTuple):
     first_corner: np.ndarray  #: int64 (faces + 1,), entries of ``corners`` of each face
     patch: np.ndarray  #: int64 (.,), first triangle of those in one plane that hang together, of each face of a field
     grid: np.ndarray  #: int64 (g, 2), points of a height field along x and y; 0 of other shapes
-    sharpest: np.ndarray  #: (g,), least angle between two faces of a convex hull [rad]; pi of other shapes
+    sharpest: np.ndarray  #: (g,), least angle between two faces at a vertex of a convex hull [rad]; pi of other shapes
     first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
     unit: np.ndarray = ORDINARY  #: (1,), by which tolerances in metres are multiplied, see ``model/units.py``
     mesh: Meshes = NO_MESHES

@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.checks import instead_of
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION, MOST_FRICTION
-from mb_contact.model.shapes.hulls import Hull, sharpest_edge
+from mb_contact.model.shapes.hulls import Hull, sharpest_angle
 from mb_contact.model.shapes.mesh_arrays import mesh_arrays
 from mb_contact.model.shapes.triangle_meshes import TriangleMesh
 from mb_contact.types import FrictionParameters, without_meshes
@@ -105,7 +105,7 @@ def hull_arrays(hulls):
         "grid": np.array(grids, dtype=np.int64).reshape(-1, 2),
         "mesh": mesh_arrays(hulls) if meshes else without_meshes(len(hulls)),
         "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
-        "sharpest": np.array([sharpest_edge(hull) if isinstance(hull, Hull) else np.pi for hull in hulls]),
+        "sharpest": np.array([sharpest_angle(hull) if isinstance(hull, Hull) else np.pi for hull in hulls]),
     }
 
 

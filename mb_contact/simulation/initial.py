@@ -103,7 +103,7 @@ def _mesh_gaps(geoms, R, p, rows):
     rows = rows[(geoms.kind[geoms.pairs[rows]] == SHAPE_MESH).any(axis=1)]
     if not len(rows):
         return {}
-    contacts, still = make_contacts(FIELD_POINTS), np.zeros((len(geoms.kind), 4))
+    contacts, still = make_contacts(FIELD_POINTS), np.zeros((len(geoms.kind), 7))
     work, handle, gaps = make_buffers(geoms, candidates=1).work, make_geoms_handle(geoms), {}
     for row in rows.tolist():
         build_contacts(handle, R, p, still, np.array([row]), 1, np.zeros(1), np.zeros((1, 4)), work, contacts)

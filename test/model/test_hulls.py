@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from mb_contact.model.shapes import meshes as meshes_module
-from mb_contact.model.shapes.hulls import MOST_VERTICES, convex_hull, sharpest_edge
+from mb_contact.model.shapes.hulls import MOST_VERTICES, convex_hull, sharpest_angle
 from mb_contact.model.shapes.inertia import solid, solid_polyhedra
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_ELLIPSOID
 from scenes.hull_cases import CUBE, is_sound
@@ -23,12 +23,15 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(meshes_module, "cache_folder", lambda kind: tmp_path / "hulls")
 
 
-def test_the_sharpest_edge_of_a_hull():
-    assert sharpest_edge(convex_hull(CUBE)) == pytest.approx(np.pi / 2, abs=1e-12)
+def test_the_sharpest_angle_of_a_hull():
+    assert sharpest_angle(convex_hull(CUBE)) == pytest.approx(np.pi / 2, abs=1e-12)
     corners = np.array([(1.0, 1.0, 1.0), (1.0, -1.0, -1.0), (-1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)])
-    assert sharpest_edge(convex_hull(corners)) == pytest.approx(np.arccos(1.0 / 3.0), abs=1e-12)
+    assert sharpest_angle(convex_hull(corners)) == pytest.approx(np.arccos(1.0 / 3.0), abs=1e-12)
     wedge = np.array([(x, y, 0.0) for x in (0.0, 1.0) for y in (0.0, 1.0)] + [(1.0, y, 0.2) for y in (0.0, 1.0)])
-    assert sharpest_edge(convex_hull(wedge)) == pytest.approx(np.arctan(0.2), abs=1e-12)
+    assert sharpest_angle(convex_hull(wedge)) == pytest.approx(np.arctan(0.2), abs=1e-12)
+    around = np.arange(6) * np.pi / 3.0  # a needle, whose edges are blunt: its opposite sides
+    needle = np.append(np.column_stack([np.cos(around), np.sin(around), np.zeros(6)]), [[0.0, 0.0, 5.0]], axis=0)
+    assert sharpest_angle(convex_hull(needle)) == pytest.approx(2.0 * np.arctan(np.sqrt(0.75) / 5.0), abs=1e-12)
 
 
 def test_a_cube_has_six_square_faces():

@@ -14,8 +14,9 @@ from mb_contact.core.collision.mesh_points import (
     reduce_mesh_points,
     way_of_pair,
 )
-from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh
+from mb_contact.core.collision.mesh_shapes import plane_and_mesh, shape_and_mesh, sunk_point
 from mb_contact.core.collision.mesh_tree import (
+    CLOSED,
     SHALLOW,
     TOUCHES,
     boxes_meet,
@@ -40,7 +41,16 @@ from mb_contact.core.collision.mesh_tree import (
 from mb_contact.core.collision.mesh_walls import PEAK_OF_X, PEAK_OF_Y, RIDGES_BACK, TWO_RIDGES, drop_false
 from mb_contact.core.collision.shapes import into_body
 from mb_contact.core.jit import INTEGER, kernel, on_demand
-from mb_contact.core.tree.spatial import ZERO, opposite, unit_of, vector, vector_dot, vector_product, vector_sum
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    opposite,
+    put_vector,
+    unit_of,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import SHAPE_PLANE
 
 CONE = 1e-3  #: angle by which a normal may be out of a cone [rad]
@@ -112,6 +122,7 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
                     if not are_apart(geoms, x, y, facet, ty, far, within):
                         count = two_triangles(geoms, geom_R, geom_p, x, y, tx, ty, within, work, count)
             if count > full:
+                count = drop_false(geoms, geom_R, geom_p, x, y, -1, work, count)
                 count = choose_direction(work, geoms.unit[0], count)
                 count = reduce_mesh_points(work, count, far)
                 full = max(room // 2, (count + room) // 2)
@@ -124,8 +135,23 @@ def two_meshes(geoms, geom_R, geom_p, x, y, work):
             stack[top + 2], stack[top + 3] = a, mesh.child[b, 1]
             top += 4
     count = drop_false(geoms, geom_R, geom_p, x, y, -1, work, count)
+    if count == 0 and not on_way:
+        return _sunk_mesh(geoms, geom_R, geom_p, x, y, far, work)
     count = choose_direction(work, geoms.unit[0], count)
     return reduce_mesh_points(work, count, far)
+
+
+@kernel
+def _sunk_mesh(geoms, geom_R, geom_p, x, y, far, work):
+    """One point of two meshes of which one is all inside of the other, as its first vertex tells; or none."""
+    q = mesh_point(geoms, geom_R, geom_p, x, geoms.first_vertex[x])
+    if geoms.mesh.sided[y] == CLOSED and sunk_point(geoms, geom_R, geom_p, x, y, q, far, work) > 0:
+        return 1
+    q = mesh_point(geoms, geom_R, geom_p, y, geoms.first_vertex[y])
+    if geoms.mesh.sided[x] != CLOSED or sunk_point(geoms, geom_R, geom_p, y, x, q, far, work) == 0:
+        return 0
+    put_vector(work.field.normals, 0, opposite(vector(work.field.normals, 0)))
+    return 1
 
 
 @kernel

@@ -37,15 +37,14 @@ from mb_contact.core.collision.mesh_tree import (
     put_way,
     side_of,
 )
-from mb_contact.core.collision.mesh_walls import drop_false
+from mb_contact.core.collision.mesh_walls import OF_PLANE, SURE, drop_false, is_inside
 from mb_contact.core.collision.ridge_lines import into_line
-from mb_contact.core.collision.shapes import body_axis, into_body, reach
+from mb_contact.core.collision.shapes import body_axis, core_point, into_body, out_of_body, place, reach, rounding
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import ZERO, between, opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, between, length_of, opposite, unit_of, vector, vector_dot, vector_sum
 
-OF_PLANE, SUNK = 0, 3  #: kinds of features of the mesh, in identities, beside OF_EDGE and OF_PEAK
+SUNK = 3  #: kind of feature of the mesh, in identities, beside OF_PLANE, OF_EDGE and OF_PEAK
 AROUND = 4.0  #: of its box, in tolerances, within which a ridge or a peak may touch a shape
-BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
 WIDE = 2.5  #: angle between a ridge's sides from which it is searched in two halves [rad]
 
 
@@ -81,8 +80,10 @@ def shape_and_mesh(geoms, geom_R, geom_p, x, y, far, work):
             count = reduce_mesh_points(work, count, tol)
             room = (count + work.field.points.shape[0]) // 2
     count = drop_false(geoms, geom_R, geom_p, x, y, near, work, count)
-    if count == 0 and near > 0 and mesh.sided[y] == 1:
-        count = sunk_point(geoms, geom_R, geom_p, x, y, tol, work)
+    if count == 0 and mesh.sided[y] == 1:
+        count = sunk_point(geoms, geom_R, geom_p, x, y, vector(geom_p, x), tol, work)
+        if count == 0 and at_start:
+            count = _sunk_corners(geoms, geom_R, geom_p, x, y, tol, work)
     return reduce_mesh_points(work, count, tol)
 
 
@@ -228,44 +229,72 @@ def peak_point(geoms, geom_R, geom_p, x, y, peak, far, tol, work, count):
 
 
 @kernel
-def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
-    """One point for a shape whose origin is inside of a closed mesh: out along the normal of the nearest triangle."""
-    a = into_body(geom_R, y, between(geom_p, x, geom_p, y))
+def sunk_point(geoms, geom_R, geom_p, x, y, q, tol, work):
+    """One point for a shape X of which a point q is inside of a closed mesh Y: out through the nearest of its surface.
+
+    Returns the number of points, 0 where q is not inside.
+    """
+    a = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     if not is_inside(geoms, y, a, work):
         return 0
-    least, chosen = np.inf, -1
-    for triangle in range(geoms.first_face[y], geoms.first_face[y + 1]):
-        n = vector(geoms.faces, triangle)
-        height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
-        if -least < height and height < 0.0:
-            e0, e1, e2 = edge_heights(geoms, y, triangle, vector_sum(a, -height, n))
-            if min(e0, e1, e2) >= -tol:
-                least, chosen = -height, triangle
+    least, chosen, out = _way_out(geoms, y, a, tol)
     if chosen < 0:
         return 0
-    n, _ = plane_of(geoms, geom_R, geom_p, y, chosen)
-    gap = -least - reach(geoms, geom_R, x, opposite(n))
-    p = vector_sum(vector(geom_p, x), 0.5 * gap + least, n)
+    n = out_of_body(geom_R, y, out)
+    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, q)) - least
+    gap = height - reach(geoms, geom_R, x, opposite(n))
+    p = vector_sum(vector(geom_p, x), 0.5 * gap - height, n)
     return add_field_point(work, 0, p, gap, n, SUNK, geoms.patch[chosen], 0, tol)
 
 
 @kernel
-def is_inside(geoms, y, a, work):
-    """Whether a point in the axes of a closed mesh is inside: a ray along z from beside it meets an odd number.
+def _sunk_corners(geoms, geom_R, geom_p, x, y, tol, work):
+    """Points of X farthest along its diagonals that are inside of a closed mesh Y: each out by the nearest way."""
+    count, sure = 0, SURE * length_of(vector(geoms.size, y))
+    for k in range(8):
+        d = vector_sum(ZERO, 1.0 if k & 1 else -1.0, body_axis(geom_R, x, 0))
+        d = vector_sum(d, 1.0 if k & 2 else -1.0, body_axis(geom_R, x, 1))
+        d, _ = unit_of(vector_sum(d, 1.0 if k & 4 else -1.0, body_axis(geom_R, x, 2)))
+        q = vector_sum(place(geom_R, geom_p, x, core_point(geoms, geom_R, x, d)[1]), rounding(geoms, x), d)
+        a = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
+        if is_inside(geoms, y, a, work):
+            least, chosen, out = _way_out(geoms, y, a, tol)
+            if chosen >= 0 and least > sure:  # as near as that the ray does not tell
+                n = out_of_body(geom_R, y, out)
+                p = vector_sum(q, 0.5 * least, n)
+                count = add_field_point(work, count, p, -least, n, SUNK, geoms.patch[chosen], k + 1, tol)
+    return count
 
-    Straight from the point it would go along edges of meshes that are symmetric.
-    """
-    half, crossings = vector(geoms.size, y), 0
-    a = a[0] + BESIDE * half[0], a[1] + 0.7 * BESIDE * half[1], a[2]
-    top = a[0], a[1], geoms.mesh.box[geoms.mesh.first_node[y], 1, 2]
-    for i in range(near_triangles(geoms, y, a, top, False, work)):
-        triangle = work.mesh.near[i]
+
+@kernel
+def _way_out(geoms, y, a, tol):
+    """(Distance [m], nearest triangle, direction) from a point inside of mesh Y, in its axes, to the surface."""
+    least, chosen, out = np.inf, -1, ZERO
+    for triangle in range(geoms.first_face[y], geoms.first_face[y + 1]):
         n = vector(geoms.faces, triangle)
         height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
-        if n[2] != 0.0 and -height / n[2] > 0.0:
-            e0, e1, e2 = edge_heights(geoms, y, triangle, (a[0], a[1], a[2] - height / n[2]))
-            crossings += min(e0, e1, e2) > 0.0
-    return crossings % 2 == 1
+        if -least < height and height < 0.0:
+            far, way = -height, n
+            e0, e1, e2 = edge_heights(geoms, y, triangle, vector_sum(a, -height, n))
+            if min(e0, e1, e2) < -tol:  # in a hollow, seen from inside, an edge or a corner is nearest
+                far, way = _to_edges(geoms, y, triangle, a)
+            if far < least:
+                least, chosen, out = far, triangle, way
+    return least, chosen, out
+
+
+@kernel
+def _to_edges(geoms, y, triangle, a):
+    """(Distance [m], direction) from a point, in the axes of mesh Y, to the nearest of a triangle's edges."""
+    least, way = np.inf, ZERO
+    for k in range(3):
+        p = vector(geoms.vertices, corner_of(geoms, y, triangle, k))
+        u, length = unit_of(vector_sum(vector(geoms.vertices, corner_of(geoms, y, triangle, (k + 1) % 3)), -1.0, p))
+        d = vector_sum(p, -1.0, a)
+        n, far = unit_of(vector_sum(d, min(max(-vector_dot(u, d), 0.0), length), u))
+        if far < least:
+            least, way = far, n
+    return least, way
 
 
 @kernel

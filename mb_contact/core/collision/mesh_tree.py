@@ -26,7 +26,7 @@ from mb_contact.types import HOLLOW, SHAPE_CONE
 
 TOUCHES = 1e-7  #: gap up to which features of meshes touch, and play of inside tests [m]
 SHARP = 1.3  #: angle of an edge below which a convex shape is sharp [rad]
-SHEET = 2  #: of ``Meshes.sided``
+CLOSED, SHEET = 1, 2  #: of ``Meshes.sided``
 DEEPEST = 0.5  #: part of the smallest half width up to which shapes may be in each other at a feature,
 DEEPEST_OF_SOFT = 1.0  #: the same of shapes that give way,
 SHALLOW = 1e-6  #: and depth that is surely one [m]
@@ -42,9 +42,10 @@ def near_triangles(geoms, y, lower, upper, turned, work):
     """
     mesh, stack, near = geoms.mesh, work.mesh.stack, work.mesh.near
     box, child = mesh.box, mesh.child
-    count, top = 0, 1
-    stack[0] = mesh.first_node[y]
-    while top > 0:
+    bottom = stack.shape[0] // 2  # two meshes, of which some nodes may wait, have the other half
+    count, top = 0, bottom + 1
+    stack[bottom] = mesh.first_node[y]
+    while top > bottom:
         top -= 1
         node = stack[top]
         outside = False
@@ -186,21 +187,24 @@ def play_at(gap, tol, work):
 
 
 @kernel
-def is_blocked(geoms, geom_R, geom_p, y, p, q, count, work):
-    """Whether one of ``count`` near triangles of a mesh crosses the segment from p to q, world."""
+def is_blocked(geoms, geom_R, geom_p, y, p, q, count, play, out, work):
+    """Whether one of ``count`` near triangles of a mesh crosses the segment from p to q, world.
+
+    Triangles are wider by ``play`` [m], and on the side of p they do not face away from ``out``, a direction or zero.
+    """
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
-    d = vector_sum(b, -1.0, a)
+    d, out = vector_sum(b, -1.0, a), into_body(geom_R, y, out)
     for i in range(count):
         triangle = work.mesh.near[i]
         n = vector(geoms.faces, triangle)
         v = vector(geoms.vertices, corner_of(geoms, y, triangle, 0))
         start, along = vector_dot(n, vector_sum(a, -1.0, v)), vector_dot(n, d)
-        if start * (start + along) >= 0.0:
+        if start * (start + along) >= 0.0 or start * vector_dot(n, out) < 0.0:
             continue
         c = vector_sum(a, -start / along, d)
         e0, e1, e2 = edge_heights(geoms, y, triangle, c)
-        if min(e0, e1, e2) > 0.0:
+        if min(e0, e1, e2) > -play:
             return True
     return False
 

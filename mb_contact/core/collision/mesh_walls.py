@@ -9,26 +9,34 @@ behind a thin wall, below the tip of a spike, or in a concave place.
 
 import math
 
-from mb_contact.core.collision.height_grid import KINDS, OF_SHAPE
+from mb_contact.core.collision.height_grid import KINDS, OF_EDGE, OF_SHAPE
 from mb_contact.core.collision.mesh_points import move_point
 from mb_contact.core.collision.mesh_tree import (
+    CLOSED,
     SHALLOW,
     SHEET,
     TOUCHES,
+    corner_of,
     deepest_of,
+    edge_heights,
     is_blocked,
     near_triangles,
     ridge_line,
     side_of,
     way_of_place,
 )
+from mb_contact.core.collision.point_distance import is_within
 from mb_contact.core.collision.shapes import into_body, out_of_body
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import unit_of, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, length_of, opposite, unit_of, vector, vector_dot, vector_sum
+from mb_contact.types import SHAPE_MESH
 
 PEAK_OF_X, TWO_RIDGES, PEAK_OF_Y, RIDGES_BACK = range(4)  #: kinds of features of two meshes, in identities
+OF_PLANE = 0  #: the same of a shape and a mesh, beside OF_EDGE and OF_PEAK
 INSIDE = 0.1  #: of its depth, by which the point of a ridge that is looked at is inside of the sides of another
 LESS = 0.5  #: part of a depth that another one has to exceed to count beside it
+BESIDE = 1.234e-5  #: of a ray that tells inside from outside, in half extents of the mesh
+SURE = 10.0 * BESIDE  #: depth from which it tells that of a deep point, in the same
 STEEP = 0.01  #: least slope of a side that tells where a ridge comes out of it
 
 
@@ -72,9 +80,27 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
     under_x, over_y = vector_sum(of_x, -2.0 * shallow, n), vector_sum(of_y, 2.0 * shallow, n)
     if work.mesh.query[1] != 0 and came_in(geom_R, geom_p, y, p, gap + shallow, n, work):
         return False
-    if near >= 0:
-        return is_blocked(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, work)
     feature, what, name = _features_of(work.field.ids[k])
+    if near >= 0:
+        if what == OF_PLANE and _is_in_air(geoms, geom_R, geom_p, y, under_x, gap, work):
+            return True
+        inwards, _ = unit_of(vector_sum(vector(geom_p, x), -1.0, of_x))
+        beside = what == OF_PLANE and _is_at_border(geoms, geom_R, geom_p, y, of_x, inwards, gap, n, near, work)
+        if what == OF_EDGE and work.mesh.query[1] == 0 and geoms.mesh.sided[y] == SHEET:
+            line = ridge_line(geoms, geom_R, geom_p, y, feature)
+            at = vector_dot(line[1], vector_sum(of_y, -1.0, line[0]))
+            beside = not is_within(geoms, geom_R, geom_p, x, line, at, TOUCHES * geoms.unit[0])
+        return beside or is_blocked(
+            geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, INSIDE * gap, n), near, 0.0, ZERO, work
+        )
+    own, of_own, other, out = (x, of_x, y, n) if what == PEAK_OF_X else (y, of_y, x, opposite(n))
+    if what == PEAK_OF_X or what == PEAK_OF_Y:
+        peak = name if what == PEAK_OF_X else feature
+        inwards = opposite(out_of_body(geom_R, own, vector(geoms.mesh.outward, peak)))
+        if _is_in_air(geoms, geom_R, geom_p, other, of_own, gap, work) or _is_at_border(
+            geoms, geom_R, geom_p, other, of_own, inwards, gap, out, -1, work
+        ):
+            return True
     if what == TWO_RIDGES or what == RIDGES_BACK:
         own, other = (x, name, of_x), (y, feature, of_y)
         return not (
@@ -82,9 +108,64 @@ def _is_false(geoms, geom_R, geom_p, x, y, near, work, k):
             and is_ridge_in(geoms, geom_R, geom_p, other, own, work)
         )
     skin_x, skin_y = (shallow, -INSIDE * gap) if what == PEAK_OF_X else (-INSIDE * gap, shallow)
-    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), work) or is_walled(
-        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), work
+    return is_walled(geoms, geom_R, geom_p, y, under_x, vector_sum(of_y, -skin_x, n), 0.0, ZERO, work) or is_walled(
+        geoms, geom_R, geom_p, x, over_y, vector_sum(of_x, skin_y, n), 0.0, ZERO, work
     )
+
+
+@kernel
+def _is_in_air(geoms, geom_R, geom_p, y, p, gap, work):
+    """Whether a point p below a plane of closed mesh y by ``gap``, where a step begins, is outside of it [m]."""
+    sure = SURE * length_of(vector(geoms.size, y))
+    if work.mesh.query[1] != 0 or geoms.mesh.sided[y] != CLOSED or geoms.kind[y] != SHAPE_MESH or gap > -sure:
+        return False
+    return not is_inside(geoms, y, into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y))), work)
+
+
+@kernel
+def is_inside(geoms, y, a, work):
+    """Whether a point in the axes of a closed mesh is inside: a ray along z from beside it meets an odd number.
+
+    Straight from the point it would go along edges of meshes that are symmetric.
+    """
+    half, mesh, stack = vector(geoms.size, y), geoms.mesh, work.mesh.stack
+    a = a[0] + BESIDE * half[0], a[1] + 0.7 * BESIDE * half[1], a[2]
+    bottom = stack.shape[0] // 2  # as in ``near_triangles``
+    stack[bottom], top, is_odd = mesh.first_node[y], bottom + 1, False
+    while top > bottom:
+        top -= 1
+        node = stack[top]
+        lower, upper = vector(mesh.box[node], 0), vector(mesh.box[node], 1)
+        if a[2] > upper[2] or a[0] < lower[0] or a[0] > upper[0] or a[1] < lower[1] or a[1] > upper[1]:
+            continue
+        if mesh.child[node, 0] >= 0:
+            stack[top], stack[top + 1] = mesh.child[node, 0], mesh.child[node, 1]
+            top += 2
+            continue
+        for k in range(mesh.child[node, 1]):
+            triangle = mesh.order[-1 - mesh.child[node, 0] + k]
+            n = vector(geoms.faces, triangle)
+            height = vector_dot(n, vector_sum(a, -1.0, vector(geoms.vertices, corner_of(geoms, y, triangle, 0))))
+            if n[2] != 0.0 and -height / n[2] > 0.0:
+                e0, e1, e2 = edge_heights(geoms, y, triangle, (a[0], a[1], a[2] - height / n[2]))
+                is_odd = is_odd != (min(e0, e1, e2) > 0.0)
+    return is_odd
+
+
+@kernel
+def _is_at_border(geoms, geom_R, geom_p, y, p, inwards, gap, n, near, work):
+    """Whether a point p of a body that is below a plane of sheet y is so beside the border, not through the sheet.
+
+    The body leads from p ``inwards``, to where it would come through.  Not on the way of a step: there it counts which
+    way the point has come (``core/step/feature_meeting.py``).
+    """
+    rise = vector_dot(inwards, n)
+    if work.mesh.query[1] != 0 or geoms.mesh.sided[y] != SHEET or rise < STEEP:
+        return False
+    q = vector_sum(p, (SHALLOW * geoms.unit[0] - gap) / rise, inwards)
+    if near >= 0:
+        return not is_blocked(geoms, geom_R, geom_p, y, p, q, near, TOUCHES * geoms.unit[0], ZERO, work)
+    return not is_walled(geoms, geom_R, geom_p, y, p, q, TOUCHES * geoms.unit[0], ZERO, work)
 
 
 @kernel
@@ -150,15 +231,16 @@ def is_ridge_in(geoms, geom_R, geom_p, own, other, work):
         if min(min(s, length - s), min(t, other_length - t)) < -TOUCHES * geoms.unit[0]:
             return False
     out, _ = unit_of(vector_sum(r, -1.0, m))
-    start = vector_sum(m, -2.0 * shallow, out) if along == 0.0 else m
-    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), work)
+    start = vector_sum(m, -2.0 * shallow, out)
+    return not is_walled(geoms, geom_R, geom_p, y, start, vector_sum(r, -shallow, out), 0.0, ZERO, work)
 
 
 @kernel
-def is_walled(geoms, geom_R, geom_p, y, p, q, work):
-    """Whether a triangle of mesh y crosses the segment from p to q, world."""
+def is_walled(geoms, geom_R, geom_p, y, p, q, play, out, work):
+    """Whether a triangle of mesh y crosses the segment from p to q, world; ``play`` and ``out`` of ``is_blocked``."""
     a = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     b = into_body(geom_R, y, vector_sum(q, -1.0, vector(geom_p, y)))
     lower = min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
     upper = max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
-    return is_blocked(geoms, geom_R, geom_p, y, p, q, near_triangles(geoms, y, lower, upper, False, work), work)
+    near = near_triangles(geoms, y, lower, upper, False, work)
+    return is_blocked(geoms, geom_R, geom_p, y, p, q, near, play, out, work)

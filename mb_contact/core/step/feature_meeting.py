@@ -16,8 +16,13 @@ Features of convex shapes come in likewise (``corner_meeting.py``).
 import math
 
 from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.collision.height_grid import KINDS, OF_SHAPE
+from mb_contact.core.collision.manifolds import y_comes_first
 from mb_contact.core.collision.meeting import at_start, place_pair, way_of_centre
 from mb_contact.core.collision.mesh_tree import ASIDE, DEEPEST, SHALLOW, SHEET, TOUCHES, is_sharp, least_width
+from mb_contact.core.collision.mesh_walls import PEAK_OF_X, PEAK_OF_Y, is_walled
+from mb_contact.core.collision.point_distance import point_gap
+from mb_contact.core.collision.shapes import into_body, place
 from mb_contact.core.constraints.contact import find_contact
 from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.step.corner_meeting import may_turn_in, turns_in
@@ -39,7 +44,7 @@ from mb_contact.core.step.position_correction import (
     deepest_before,
     has_asked,
 )
-from mb_contact.core.tree.spatial import vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, vector, vector_dot, vector_sum
 from mb_contact.types import OK, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 OVERLAPS = 2e-9  #: depth from which features that did not touch are in each other [m]
@@ -227,27 +232,58 @@ def _was_outside(h, pair, i, start):
     """Whether points of contact i of ``found`` may not have been in each other at the start.
 
     ``start`` is what ``taken_back`` tells of it.  A point that slides by s comes over an edge, from the plane of
-    another face: below that of this one, by less than s.  Of a sheet it came from the other side, where it may have a
-    contact already; but a face that turns by theta had another normal at the start, along which the point seems
-    theta s deep.
+    another face: below that of this one, by less than s.  A sheet has no inside: below its plane is beside its border
+    too, so that there a point has to have come through (``_came_through``).
     """
-    n, turn, sheet = vector(h.need.found.normal, i), h.need.motion.turn, False
     middle, apart = start
-    depth = -vector_dot(n, apart)
-    aside = vector_sum(apart, depth, n)
+    depth = -vector_dot(vector(h.need.found.normal, i), apart)
     for side in range(2):
-        sheet = sheet or h.geoms.mesh.sided[h.geoms.pairs[pair, side]] == SHEET
-    share, least = 1.0, SHALLOW * h.geoms.unit[0]
-    if sheet:
-        least = TOUCHES * h.geoms.unit[0]
-        near = SHALLOW * h.geoms.unit[0] + math.sqrt(vector_dot(apart, apart))
+        if h.geoms.mesh.sided[h.geoms.pairs[pair, side]] == SHEET:
+            return _came_through(h, pair, i, start)
+    aside = vector_sum(apart, depth, vector(h.need.found.normal, i))
+    return depth <= SHALLOW * h.geoms.unit[0] + math.sqrt(vector_dot(aside, aside))
+
+
+@kernel
+def _came_through(h, pair, i, start):
+    """Whether a point of contact i of ``found`` has come through the surface of the other shape on its way.
+
+    A vertex, or of edges that of either, through triangles that do not face away from the normal: what comes in at one
+    side of a body is not deep below the opposite one.  What touched when the step began is on the side on which it has
+    a contact, or else on that of the normal.
+    """
+    geoms, need, touch = h.geoms, h.need, TOUCHES * h.geoms.unit[0]
+    n, p, gap = vector(need.found.normal, i), vector(need.found.point, i), need.found.gap[i]
+    middle, apart = start
+    depth, what = -vector_dot(n, apart), need.found.feature[i] // OF_SHAPE % KINDS
+    of_x = 1 if y_comes_first(geoms.kind, geoms.size, geoms.pairs[pair, 0], geoms.pairs[pair, 1]) else 0
+    for side in range(2):
+        other, sign = geoms.pairs[pair, 1 - side], 1.0 if side == 0 else -1.0
+        if (what == PEAK_OF_X and side != of_x) or (what == PEAK_OF_Y and side == of_x):
+            continue
+        end = vector_sum(p, sign * (0.5 * gap - max(gap, 0.0) - touch), n)
+        begin = vector_sum(middle, 0.5 * sign, apart)
+        lift = vector_sum(ZERO, sign * touch if depth > 0.0 and depth <= touch else 0.0, n)
         for j in range(h.contacts.count[0]):
-            d = vector_sum(middle, -1.0, vector(h.contacts.point, j))
-            behind = h.contacts.pair[j] == pair and vector_dot(n, vector(h.contacts.normal, j)) < 0.0
-            if behind and vector_dot(d, d) <= near * near:
-                return False
-        share = max(vector_dot(vector(turn, 0), vector(turn, 0)), vector_dot(vector(turn, 1), vector(turn, 1)))
-    return depth <= least + math.sqrt(share * vector_dot(aside, aside))
+            d = vector_sum(begin, -1.0, vector(h.contacts.point, j))
+            if h.contacts.pair[j] == pair and vector_dot(d, d) <= 16.0 * touch * touch:
+                lift = vector_sum(ZERO, 2.0 * sign * touch, vector(h.contacts.normal, j))
+        begin = vector_sum(begin, 1.0, lift)
+        if geoms.kind[other] == SHAPE_PLANE:
+            if depth <= touch:
+                return True
+            continue
+        a = into_body(h.buffers.geom_R, other, vector_sum(begin, -1.0, vector(h.buffers.geom_p, other)))
+        from_ = place(need.poses.geom_R, need.poses.geom_p, other, a)
+        if geoms.kind[other] < SHAPE_PLANE:
+            outside = point_gap(geoms, h.buffers.geom_R, h.buffers.geom_p, other, begin)[0] >= -touch
+            if outside and point_gap(geoms, need.poses.geom_R, need.poses.geom_p, other, end)[0] < 0.0:
+                return True
+        else:
+            out, now = vector_sum(ZERO, sign, n), need.poses
+            if is_walled(geoms, now.geom_R, now.geom_p, other, from_, end, touch, out, now.work):
+                return True
+    return False
 
 
 @kernel

@@ -37,18 +37,13 @@ class Hull(NamedTuple):
     excess: float = 0.0  #: by how much its volume, or theirs, is larger than that of the mesh [m^3]
 
 
-def sharpest_edge(hull):
-    """Least angle between two faces of a hull that share an edge, measured within it [rad]."""
-    face = np.repeat(np.arange(len(hull.faces)), np.diff(hull.first_corner))
-    ends = np.roll(np.arange(len(hull.corners)), -1)
-    ends[hull.first_corner[1:] - 1] = hull.first_corner[:-1]
-    a, b = hull.corners, hull.corners[ends]
-    there, back = a * len(hull.vertices) + b, b * len(hull.vertices) + a
-    order = np.argsort(there)
-    at = np.minimum(np.searchsorted(there, back, sorter=order), len(order) - 1)
-    shared = there[order[at]] == back
-    cosines = np.sum(hull.faces[face[shared]] * hull.faces[face[order[at[shared]]]], axis=1)
-    return np.pi - np.arccos(np.clip(cosines.min(initial=1.0), -1.0, 1.0))
+def sharpest_angle(hull):
+    """Least angle between two faces of a hull that share a vertex, measured within it: of edges and tips [rad]."""
+    face, order = np.repeat(np.arange(len(hull.faces)), np.diff(hull.first_corner)), np.argsort(hull.corners)
+    cosine = -1.0
+    for at in np.split(face[order], np.flatnonzero(np.diff(hull.corners[order])) + 1):
+        cosine = max(cosine, float(-(hull.faces[at] @ hull.faces[at].T).min()))
+    return np.arccos(min(cosine, 1.0))
 
 
 def convex_hull(points, most=MOST_VERTICES):

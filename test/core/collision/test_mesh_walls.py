@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.collision import make_buffers, make_contacts
+from mb_contact.core.collision.manifolds import build_contacts, y_comes_first
+from mb_contact.core.collision.workspace import FIELD_POINTS
+from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.simulation.initial import geometry_poses
 from scenes.mesh_bodies import revolved, write_obj
 
 Pose, Primitive = mb.model.Pose, mb.model.Primitive
@@ -75,6 +80,39 @@ def test_a_tip_that_touches_a_floor_is_not_in_the_far_side_of_the_step_behind_it
     assert not told and certificate.penetration < 1e-8 and sim.v == pytest.approx(0.0, abs=1e-5)
 
 
+
+
+def spikes(tips, radius, height):
+    """Triangles of pyramids whose tips, at places (k, 3), point down."""
+    base = radius * np.array([(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)])
+    rings = [(tip, np.column_stack([tip[:2] + base, np.full(4, tip[2] + height)])) for tip in np.asarray(tips)]
+    return np.array([c for tip, r in rings for c in (
+        *((tip, r[(i + 1) % 4], r[i]) for i in range(4)), (r[0], r[1], r[2]), (r[0], r[2], r[3]))])  # fmt: skip
+
+
+def test_false_points_do_not_crowd_out_a_true_one(tmp_path):
+    """504 tips below a plate of 1 mm are 8 mm below its upper side, and one that has just come in 0.1 mm."""
+    plate = prism([(-0.1, -0.1), (-0.098, -0.1), (-0.098, -0.001), (0.04, -0.001), (0.04, 0.0), (-0.1, 0.0)], 0.06, 5)
+    x, y = np.meshgrid(np.linspace(-0.08, 0.03, 28), np.linspace(-0.05, 0.05, 18))
+    below = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, -0.008)])
+    for at in ((-0.07, -0.04), (0.0, 0.0), (0.02, 0.04)):
+        tips = np.concatenate([spikes(below, 0.001, 0.006), spikes([(*at, -1e-4)], 0.02, 0.03)])
+        world = mb.build_world(mb.Scene(primitives=tuple(
+            Primitive(name, "mesh", mesh=str(write_obj(tmp_path / f"{name}.obj", corners)), base=base, mass=mass,
+                      collision_meshes="mesh")
+            for name, corners, base, mass in (("plate", plate, "weld", None), ("tips", tips, "free", 1.0))
+        )))  # fmt: skip
+        geoms, (R, p) = world.geoms, geometry_poses(world)
+        work, contacts = make_buffers(geoms, candidates=1).work, make_contacts(FIELD_POINTS)
+        a, b = geoms.pairs[0]
+        x, y = (b, a) if y_comes_first(geoms.kind, geoms.size, a, b) else (a, b)
+        down = np.array([0.0, 0.0, -2e-4 if x == 1 else 2e-4])  # way of X against Y in the step
+        work.mesh.query[1], work.mesh.limit[:] = 1, 0.02
+        work.mesh.start[:3], work.mesh.start[3] = np.eye(3), p[x] - p[y] - down
+        build_contacts(make_geoms_handle(geoms), R, p, np.zeros((2, 7)), np.array([0]), 1, np.full(1, 0.02),
+                       np.zeros((1, 4)), work, contacts)  # fmt: skip
+        gaps = contacts.gap[: contacts.count[0]]
+        assert gaps.min() == pytest.approx(-1e-4, abs=1e-9), at
 
 
 def are_in(points, corners):
