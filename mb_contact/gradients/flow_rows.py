@@ -62,13 +62,15 @@ class FlowRows:
     differentiator : Differentiator
     width : int
         Of all columns.
-    by_q, by_v : ndarray (N, columns)
-        Of coordinates and velocities at the start.
+    by_q : ndarray (N, columns)
+        Of coordinates where the step begins.
+    start : Start
+        Of its flow.
     """
 
-    def __init__(self, differentiator, width, by_q, by_v):
-        self.d, self.c, self.width, self.dq, self.dv = differentiator, differentiator.context, width, by_q, by_v
-        self.q, self.v, self.gravity, self.dt = self.c.last
+    def __init__(self, differentiator, width, by_q, start):
+        self.d, self.c, self.width, self.dq, self.dv = differentiator, differentiator.context, width, by_q, start.by_v
+        (self.q, _, self.gravity, self.dt), self.v = self.c.last, start.v
 
     def _bodies(self, q, v):
         """Bodies at (q, v)."""

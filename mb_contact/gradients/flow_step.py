@@ -23,22 +23,22 @@ Rows of joints and closures are those of the start throughout.  In each problem 
 
 import numpy as np
 
-from mb_contact.core.gradients.laws import active_laws, mean_friction
+from mb_contact.core.gradients.laws import active_laws, mean_friction, step_kinks
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.step import follow
-from mb_contact.core.gradients.workspace import HELD
+from mb_contact.core.gradients.workspace import GAINED, HELD, KINKS
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
 from mb_contact.core.solve.friction import MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.core.workspace import BOX
 from mb_contact.errors import InputError
-from mb_contact.gradients.flow import Flow, Held
+from mb_contact.gradients.flow import Flow, Held, Start
 from mb_contact.gradients.flow_rows import FlowRows, Rows
 from mb_contact.gradients.gains import Gain, push_out, slowed
 from mb_contact.gradients.kinks import Kink
 from mb_contact.gradients.midpoint import MidpointFlow
-from mb_contact.gradients.motion import displaced, skew, step_map
+from mb_contact.gradients.motion import displaced, skew, step_map, unit
 from mb_contact.gradients.runge_kutta import RungeKuttaFlow
 from mb_contact.types import WORLD
 
@@ -57,22 +57,42 @@ class FlowStep(FlowRows):
         Of all columns.
     near : float
         As of ``step_derivatives``.
+    start : Start, optional
+        Where impacts have left it; else it begins at the state of the step.
+    offset : ndarray (R, columns) or float
+        What offsets of rows have of impacts.
+    v_free : ndarray (N,), optional
+        Velocities without impulses, where they are not those of the context's.
     """
 
-    def __init__(self, differentiator, columns, width, near):
-        self.columns, self.near = columns, near
+    def __init__(self, differentiator, columns, width, near, start=None, offset=0.0, v_free=None):
+        self.columns, self.near, self.shifted = columns, near, offset
         self.gained = False  #: whether more has been removed than what contacts have added
         self.wrenches = np.zeros((0, 6, width))  #: derivatives of those of contacts on A, about the world's origin
         self.dr = np.zeros((0, width))  #: of impulses of rows
         self.ended = None  #: velocities (N,) of the last problem, and their derivative (N, columns)
         self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
-        free = Flow(differentiator, columns, width, None)
-        super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
-        self.free = self._flow(self.c.work.v_free.copy())
+        c, by_q, by_v = differentiator.context, *(unit(differentiator.context, columns, width, name) for name in "qv")
+        self.begin = start or Start(c.last.q, c.last.v, by_q, by_v)
+        super().__init__(differentiator, width, by_q, self.begin)
+        self.free = self._flow(c.work.v_free.copy() if v_free is None else v_free)
 
     def _flow(self, v_end, held=None):
         kind = MidpointFlow if self.c.scene.integrator == "midpoint" else RungeKuttaFlow
-        return kind(self.d, self.columns, self.width, v_end, held)
+        return kind(self.d, self.columns, self.width, self.begin, v_end, held)
+
+    def first(self):
+        """Derivative (N, columns) of the velocities behind the problem with the rows of the start."""
+        self.by_free, start, solution = self.free.solve()[1], self._start(), self.c.solution
+        self.beside, rows = self._offsets() + self.shifted, self._wrenches(start)
+        r, u = solution.r[: self.rows].copy(), solution.u[: self.rows].copy()
+        return self._solve(rows, self._matrix(rows, self.bodies), r, u, 0.0)[1]
+
+    def found(self):
+        """Kinks (k, 4) that kernels have found in the last problem."""
+        g = self.d.arrays
+        found = g.kink[: g.count[KINKS]].copy()
+        return found[(found[:, 0] != GAINED) | self.gained]
 
     def run(self):
         """(matrix (2, N, columns), impulses (k, 3, columns), unique) of the step."""
@@ -80,6 +100,9 @@ class FlowStep(FlowRows):
         self.by_free = free[1]
         if not self.d.count_rows():
             self.ended = self.c.v, free[1].copy()
+            self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
+            self.d.arrays.count[KINKS] = 0
+            step_kinks(self.d.handle, c.handle)
             return free, np.zeros((0, 3, self.width)), True
         start = self._start()
         solution, at_end, end = c.solution, bool(c.flow_arrays.end_known[0]), c.end
@@ -88,15 +111,15 @@ class FlowStep(FlowRows):
         if at_end:
             solved = [(end.r[k, : self.rows], end.u[k, : self.rows]) for k in range(end.solved[0])]
         solved += (len(end.r) - len(solved)) * solved[-1:]  # rounds that had nothing to change: beside here they have
-        self.beside = self._offsets()
+        self.beside = self._offsets() + self.shifted
         rows = self._wrenches(start)
         J = self._matrix(rows, self.bodies)
         try:
             v, by, _ = self._solve(rows, J, *solved[0], 0.0)
             way = 0.5 * self.dt * (self.v + v)
             by_q, by_way = step_map(c.tree, way)
-            to = by_q @ self.dq + 0.5 * self.dt * by_way @ (self.dv + by)
-            q = displaced(c.tree, self.q, way) if at_end else self.q
+            to = by_q @ self.begin.by_q + 0.5 * self.dt * by_way @ (self.dv + by)
+            q = displaced(c.tree, self.begin.q, way) if at_end else self.q
             bodies = self._bodies(q, self.v)
             there = self._wrenches(self._end(start, bodies, to) if at_end else self._moved(start, bodies, to))
             mean = Rows(0.5 * (rows.on + there.on), 0.5 * (rows.by + there.by))
@@ -189,7 +212,7 @@ class FlowStep(FlowRows):
             right[:, columns["damping"]] -= 0.5 * self.dt * np.diag(jump)
         wrench, by_wrench = self._pushed(rows, r, np.zeros((rows_of, self.width)))
         held = Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width)))
-        _, by_q, fixed = Flow(self.d, self.columns, self.width, None, held).forces(outside=False)
+        _, by_q, fixed = Flow(self.d, self.columns, self.width, self.begin, None, held).forces(outside=False)
         right += fixed + by_q @ self.dq
         inverse = np.linalg.inv(A)
         g.compliance[:rows_of] = np.einsum("ri,ij,rj->r", J, inverse, J)

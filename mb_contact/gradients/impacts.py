@@ -19,8 +19,10 @@ import numpy as np
 from mb_contact.core.impact.phases import NEWTON, PAPERS
 from mb_contact.core.impact.times import first_touch
 from mb_contact.errors import InputError
-from mb_contact.gradients.kinks import Kink
-from mb_contact.gradients.motion import cross, skew
+from mb_contact.gradients.flow import Start
+from mb_contact.gradients.flow_step import FlowStep
+from mb_contact.gradients.kinks import Kink, kinks_of
+from mb_contact.gradients.motion import cross, displaced, skew, step_map, unit
 from mb_contact.gradients.tape import page
 
 IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
@@ -48,7 +50,7 @@ class Chain:
         self.by_v, self.by_shift = np.zeros((self.c.N, self.width)), np.zeros((self.c.N, self.width))
         if "v" in columns:
             self.by_v[:, columns["v"]] = np.eye(self.c.N)
-        self.kinks, self.unique = (), True
+        self.kinks, self.unique, self.flow = (), True, None
         self.felt = felt  #: whether ``wrenches`` are wanted
         #: derivatives of wrenches of contacts on A about the world's origin, (k, 6, columns), of the step, then of
         #: impacts, and moments that both bodies feel beside them, as impacts act at the surfaces of each body, with
@@ -68,9 +70,9 @@ class Chain:
             end.load()
             self.c.work.shift[:] = tape[-1].shift
             self.wrenches, self.apart = [], []
-            self._step_stage(self.v, self.names)
+            matrix, impulses = self._last()
             self.wrenches, self.apart = self.wrenches + felt, self.apart + apart
-            return self.matrix, self.impulses, self.unique
+            return matrix, impulses, self.unique
         finally:
             self.d.phase = None
             for array, copy in kept:
@@ -126,21 +128,34 @@ class Chain:
             rate[:, self.columns["q"]] += u_q
         return J @ v, rate
 
-    def _step_stage(self, v, names):
-        """The loaded step from v, whose gaps and coordinates earlier impacts have moved: matrix and impulses."""
+    def _last(self):
+        """The loaded step from where impacts have led: (matrix, impulses)."""
         self.d.phase = None
-        rows = self.d.count_rows()
+        return self._solved(self.v, self.v, self.names, self._shifted(), shift=self.by_shift)
+
+    def _without(self, at, contacts=True):
+        """Derivative (N, columns) of the velocities behind the step without what collides, or without any contact."""
+        self._load_meeting(at, contacts)
+        return self._last()[0][1]
+
+    def _load_meeting(self, at, contacts):
+        at.meeting.load()
+        self.c.v[:] = at.v_meeting if contacts else at.v_free
+        if not contacts:
+            self.c.contacts.count[0] = self.c.rows.end[0] = self.c.bilateral.info[:2] = 0
+
+    def _shifted(self):
+        """Derivative (rows, columns) of the offsets that a step has as impacts have moved where it begins."""
+        rows, contacts, c = self.d.count_rows(), 3 * int(self.c.contacts.count[0]), self.c
         offset = np.zeros((rows, self.width))
-        contacts = int(self.c.contacts.count[0])
-        if self.c.work.shift.any() or self.by_shift.any():
-            _, back = self._rates(self.c.work.shift.copy(), self.by_shift)
-            offset[: 3 * contacts : 3] = -back[: 3 * contacts : 3] / self.dt
-            for row in range(3 * contacts, int(self.c.rows.end[0])):
-                dof = int(self.c.rows.dof[row])
+        if c.work.shift.any() or self.by_shift.any():
+            _, back = self._rates(c.work.shift.copy(), self.by_shift)
+            offset[:contacts:3] = -back[:contacts:3] / self.dt
+            for row in range(contacts, int(c.rows.end[0])):
+                dof = int(c.rows.dof[row])
                 if dof >= 0:
-                    offset[row] = -self.c.rows.sign[row] * self.by_shift[dof] / self.dt
-        self.matrix, self.impulses = self._solved(v, v, names, offset, shift=self.by_shift)
-        return self.matrix[1]
+                    offset[row] = -c.rows.sign[row] * self.by_shift[dof] / self.dt
+        return offset
 
     def _impact(self, at):
         """One impact: what it makes of the velocities and of the way back of coordinates."""
@@ -182,9 +197,7 @@ class Chain:
 
     def _moments(self, at):
         """(derivatives of ``ahead`` (rows, columns), of the moment of each body)."""
-        at.meeting.load()
-        self.c.v[:] = at.v_meeting
-        by_meeting = self._step_stage(self.v, self.names)
+        by_meeting = self._without(at)
         collides, gap_shift = self._load_phase(at, apart=False)
         ahead, by_moment = np.zeros((len(at.ahead), self.width)), np.zeros((self.c.n, self.width))
         if at.at_once:
@@ -221,10 +234,7 @@ class Chain:
 
     def _free_rates(self, at, collides):
         """The same, and their derivatives."""
-        at.meeting.load()
-        self.c.v[:], self.c.contacts.count[0], self.c.rows.end[0] = at.v_free, 0, 0
-        self.c.bilateral.info[:2] = 0
-        by_free = self._step_stage(self.v, self.names)
+        by_free = self._without(at, contacts=False)
         self._load_phase(at, apart=False)
         return self._rates(at.v_free, by_free)
 
@@ -271,6 +281,39 @@ class Chain:
         """What a quantity of contact i gains with its restitution."""
         if "restitution" in self.columns:
             row[self.columns["restitution"].start + int(self.c.contacts.pair[i])] += by
+
+
+class FlowChain(Chain):
+    """The same of a step by a flow, which begins at q o exp(-shift) and v'."""
+
+    def _step(self, v_free=None):
+        """FlowStep of the loaded step."""
+        tree, shift = self.c.tree, self.c.work.shift.copy()
+        by_q, by_way = step_map(tree, -shift)
+        by_q = by_q @ unit(self.c, self.columns, self.width, "q") - by_way @ self.by_shift
+        start = Start(displaced(tree, self.q, -shift), self.v, by_q, self.by_v)
+        self.d.phase = None
+        return FlowStep(self.d, self.columns, self.width, self.near, start, self._shifted(), v_free)
+
+    def _last(self):
+        self.flow = self._step()
+        matrix, impulses, unique = self.flow.run()
+        self._told(self.flow, unique)
+        return matrix, impulses
+
+    def _without(self, at, contacts=True):
+        self._load_meeting(at, contacts)
+        step = self._step(at.v_free)
+        if not contacts:
+            return step.free.solve()[1]
+        by = step.first()
+        self._told(step, step.unique)
+        return by
+
+    def _told(self, step, unique):
+        """Note the kinks of a stage, and whether its impulses are unique."""
+        self.kinks += kinks_of(step.found(), self.c.pair_links) + tuple(step.kinks.values())
+        self.unique = self.unique and unique
 
 
 def touch_rate(gap, u, after, lag, dt, by_gap, by_u, by_after):

@@ -80,7 +80,6 @@ def refuse_flow(context):
     c = context
     late = c.flow_arrays.end_known[0] and c.end.solved[1] != rows_in_use(c.handle)
     for has, what in (
-        (c.impacts is not None and c.impacts.happened, "with impacts"),
         (c.flow_arrays.count[0] > 1, "in several pieces"),
         (late, "that reaches a limit by its contacts"),
     ):

@@ -12,7 +12,6 @@ from mb_contact.checks import Floats
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
-from mb_contact.core.gradients.laws import step_kinks
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.readings import contact_wrenches
 from mb_contact.core.gradients.step import differentiate, pose_step
@@ -20,8 +19,6 @@ from mb_contact.core.gradients.workspace import (
     BESIDE,
     COINCIDENT,
     FINE,
-    GAINED,
-    KINKS,
     LATER,
     LOOP,
     NOT_OVER_FACE,
@@ -35,7 +32,7 @@ from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.embedded import EmbeddedStep
 from mb_contact.gradients.flow_step import FlowStep
-from mb_contact.gradients.impacts import HANDED_ON, Chain
+from mb_contact.gradients.impacts import HANDED_ON, Chain, FlowChain
 from mb_contact.gradients.kinks import Kink, kinks_of
 from mb_contact.gradients.motion import cross
 from mb_contact.gradients.refusals import has_impacts, refuse_step, refused_scene
@@ -218,21 +215,15 @@ class Differentiator:
             other = self.embedded.twin.differentiator()
             self.found, self.more = other.found, other.more
             return matrix, impulses, plan.columns, unique
-        if self._flows:
-            step = FlowStep(self, plan.columns, plan.width, near)
-            matrix, impulses, unique = step.run()
-            if not self.count_rows():
-                self._begin(())
-                self.arrays.count[KINKS] = 0
-                step_kinks(self.handle, c.handle)
-            found = self.arrays.kink[: self.arrays.count[KINKS]]
-            self.found = found[(found[:, 0] != GAINED) | step.gained]
-            self.more, self.flow = tuple(step.kinks.values()), step
-            return matrix, impulses, plan.columns, unique
         if has_impacts(c):
-            chain = Chain(self, plan.columns, near)
+            chain = (FlowChain if self._flows else Chain)(self, plan.columns, near)
             matrix, impulses, unique = chain.run()
-            self.found, self.more = self.found[:0], chain.kinks
+            self.found, self.more, self.flow = self.found[:0], chain.kinks, chain.flow
+            return matrix, impulses, plan.columns, unique
+        if self._flows:
+            self.flow = step = FlowStep(self, plan.columns, plan.width, near)
+            matrix, impulses, unique = step.run()
+            self.found, self.more = step.found(), tuple(step.kinks.values())
             return matrix, impulses, plan.columns, unique
         matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
         if plan.width > matrix.shape[2]:  # nothing has bounced
