@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.core.impact.phases import NEWTON, PAPERS
-from mb_contact.core.impact.times import first_touch
+from mb_contact.core.impact.times import first_touch, path_end
 from mb_contact.errors import InputError
 from mb_contact.gradients.flow import Start
 from mb_contact.gradients.flow_step import FlowStep
 from mb_contact.gradients.kinks import Kink, kinks_of
 from mb_contact.gradients.motion import cross, displaced, skew, step_map, unit
 from mb_contact.gradients.tape import page
+from mb_contact.types import LOWER
 
 IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
 HANDED_ON = ("least", "offset", "shift")  #: what stages hand on
@@ -191,7 +192,7 @@ class Chain:
                 above = float(gap[i] - gap[:met][deeper].min())
                 self.kinks += (Kink("face", self.c.pair_links[int(pair[i])], i, above),)
         contacts.gap[:count], contacts.spread[:count] = gap[of], spread[of]
-        collides = np.isfinite(at.moment[:count])
+        collides = np.isfinite(at.moment[:count])  # and not only touches
         self.d.phase = Phase(collides if apart else 0)
         return collides, shift[of]
 
@@ -215,11 +216,10 @@ class Chain:
             gap = float(self.c.contacts.gap[i]) + gap_shift[i]
             by_gap = self.d.gap_rates(i, self.columns, self.width) - back[3 * i]
             times[i] = touch_rate(gap, u[3 * i], after[3 * i], lag, self.dt, by_gap, by_u[3 * i], by_after[3 * i])
+        for j in np.flatnonzero(np.isfinite(at.moment[len(at.eps) :])).tolist():
+            times[len(at.eps) + j] = self._limit_time(at, 3 * len(at.eps) + j)
         for k in np.flatnonzero(at.body_moment > 0.0):
-            same = [i for i in times if at.moment[i] == at.body_moment[k]]
-            if not same:
-                raise InputError("no derivative of an impact at the moment of a joint limit; set wider limits")
-            by_moment[k] = times[same[0]]
+            by_moment[k] = next(by for i, by in times.items() if at.moment[i] == at.body_moment[k])
         for i in np.flatnonzero(collides):
             rows, k = slice(3 * i, 3 * i + 3), body[i]
             if at.ahead[rows].any():
@@ -227,6 +227,20 @@ class Chain:
                 pull, by_pull = (after - u)[rows] / self.dt, (by_after - by_u)[rows] / self.dt
                 ahead[rows] = late * by_pull + np.outer(pull, by_moment[k])
         return ahead, by_moment
+
+    def _limit_time(self, at, row):
+        """Derivative of the moment at which a joint reaches the limit of a row (core/impact/times.py, limit_touch)."""
+        by_free, c = self._without(at, contacts=False), self.c
+        self._load_phase(at, apart=False)
+        dof, sign, lag = int(c.rows.dof[row]), float(c.rows.sign[row]), c.impacts.lag
+        k = int(np.searchsorted(c.tree.v_start, dof, "right")) - 1
+        bound = c.tree.lower[dof] if c.rows.bound[row] == LOWER else c.tree.upper[dof]
+        gap = sign * (self.q[c.tree.q_start[k]] - c.work.shift[dof] - bound)
+        u, free, by_u = sign * self.v[dof], sign * at.v_free[dof], sign * self.by_v[dof]
+        by_gap = sign * (unit(c, self.columns, self.width, "q") - self.by_shift)[dof]
+        if path_end(gap, u, free, lag, self.dt) <= 0.0:
+            return touch_rate(gap, u, free, lag, self.dt, by_gap, by_u, sign * by_free[dof])
+        return touch_rate(gap, u, u, 0.0, self.dt, by_gap, by_u, by_u)
 
     def _free(self, at):
         """Velocities of the loaded rows without any contact."""
