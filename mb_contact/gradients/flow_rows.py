@@ -20,7 +20,7 @@ from mb_contact.core.constraints.contact import find_contact, tangential
 from mb_contact.core.constraints.flat_manifolds import last_of_face
 from mb_contact.core.gradients.readings import MOVED, TWIST_Q, body_rates
 from mb_contact.core.gradients.rows import gap_slope, place_contacts
-from mb_contact.core.gradients.workspace import FINE
+from mb_contact.core.gradients.workspace import FINE, KINKS
 from mb_contact.core.handle import FACE_GAP, PUSH_RATE, UNIT_LENGTH
 from mb_contact.core.integrate.kept_contacts import NO_FRAME
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
@@ -102,6 +102,7 @@ class FlowRows:
         c = self.c
         self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
         g, self.rows, count = self.d.arrays, self.d.count_rows(), int(c.contacts.count[0])
+        g.count[KINKS] = 0
         self.count = count
         geoms, pairs = c.world.geoms, c.contacts.pair[:count]
         self.pair, self.closures = geoms.body[geoms.pairs[pairs]].T, len(c.couplings.closures.kind)

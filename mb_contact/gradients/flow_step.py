@@ -71,7 +71,8 @@ class FlowStep(FlowRows):
         self.wrenches = np.zeros((0, 6, width))  #: derivatives of those of contacts on A, about the world's origin
         self.dr = np.zeros((0, width))  #: of impulses of rows
         self.ended = None  #: velocities (N,) of the last problem, and their derivative (N, columns)
-        self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
+        self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins, or just turns round
+        self.told: list = []  #: kinks of problems before the last one
         c, by_q, by_v = differentiator.context, *(unit(differentiator.context, columns, width, name) for name in "qv")
         self.begin = start or Start(c.last.q, c.last.v, by_q, by_v)
         super().__init__(differentiator, width, by_q, self.begin)
@@ -89,10 +90,16 @@ class FlowStep(FlowRows):
         return self._solve(rows, self._matrix(rows, self.bodies), r, u, 0.0)[1]
 
     def found(self):
-        """Kinks (k, 4) that kernels have found in the last problem."""
-        g = self.d.arrays
-        found = g.kink[: g.count[KINKS]].copy()
+        """Kinks that kernels have found in any of the problems (k, 4), the nearest of each kind and contact."""
+        nearest = {}
+        for kink in sorted(self.told + self._told(), key=lambda kink: -kink[3]):
+            nearest[tuple(kink[:3])] = kink
+        found = np.array(list(nearest.values())).reshape(-1, 4)
         return found[(found[:, 0] != GAINED) | self.gained]
+
+    def _told(self):
+        g = self.d.arrays
+        return g.kink[: g.count[KINKS]].tolist()
 
     def run(self):
         """(matrix (2, N, columns), impulses (k, 3, columns), unique) of the step."""
@@ -128,8 +135,9 @@ class FlowStep(FlowRows):
             by_bias, by_slip = 0.0, by_slip + J @ self.dv
             for k, (r, u) in enumerate(solved[1:]):
                 v, by, dr = self._solve(mean, J_mean, r, u, by_bias)
+                asked, by_asked = self._velocities(there, self._bodies(q, v), to)
+                self._name_turns(slip, asked)
                 if k + 2 < len(solved):
-                    asked, by_asked = self._velocities(there, self._bodies(q, v), to)
                     by_asked += self._matrix(there, self._bodies(q, v)) @ by
                     by_bias = self._asked(slip, by_slip, asked, by_asked) - self._linear(mean, J_mean, v, by)
                     by_bias[self.own] = 0.0
@@ -170,19 +178,29 @@ class FlowStep(FlowRows):
 
     def _asked(self, slip, by_slip, asked, by_asked):
         """Derivative (R, columns) of what laws of contacts look at where the step ends."""
-        by, little, compliance = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED], self.d.arrays.compliance
-        for row, i, a, is_force in self._axes():
+        by, little = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED]
+        for row, _, a, is_force in self._axes():
             if a == 1:
                 own = slice(row, row + 2)
                 if is_force and self.c.friction.model[MODEL] == VISCOUS:
                     by[own] += by_slip[own]
                     continue
                 by_x, by_y = mean_direction(slip[own], asked[own], little)
-                part = np.linalg.norm(slip[own]) / np.sqrt(max(compliance[row], 1e-300))
-                if part < self.near and np.linalg.norm(asked[own]) >= little:
-                    self.kinks[i] = Kink("slip", self.c.pair_links[int(self.c.contacts.pair[i])], i, float(part))
                 by[own] = by_y @ by_asked[own] + by_x @ by_slip[own]
         return by
+
+    def _name_turns(self, slip, asked):
+        """Kinks of slips that have no direction yet where the step begins, or nearly turn round."""
+        g, little = self.d.arrays, SLIDING * self.c.settings[UNIT_SPEED]
+        for row, i, a, _ in self._axes() if self.c.friction.model[MODEL] != VISCOUS else ():
+            if a == 1:
+                own = slice(row, row + 2)
+                left = turn_left(slip[own], asked[own], little)
+                if not (g.drag[own] != 0.0).any():  # what sticks comes to rest whatever its direction
+                    left = np.linalg.norm(slip[own]) if np.linalg.norm(asked[own]) >= little else np.inf
+                part = left / np.sqrt(max(g.compliance[row], 1e-300))
+                if part < self.near:
+                    self.kinks[i] = Kink("slip", self.c.pair_links[int(self.c.contacts.pair[i])], i, float(part))
 
     def _linear(self, rows, J, v, by):
         """Derivative (R, columns) of J v."""
@@ -214,7 +232,7 @@ class FlowStep(FlowRows):
         held = Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width)))
         _, by_q, fixed = Flow(self.d, self.columns, self.width, self.begin, None, held).forces(outside=False)
         right += fixed + by_q @ self.dq
-        inverse = np.linalg.inv(A)
+        inverse, self.told = np.linalg.inv(A), self.told + self._told()
         g.compliance[:rows_of] = np.einsum("ri,ij,rj->r", J, inverse, J)
         active_laws(self.d.handle, c.handle, self.near)
         direct = self._direct(r)
@@ -318,6 +336,14 @@ class FlowStep(FlowRows):
             if not is_force:
                 out[i, :3] += np.outer(start.axes[i, a], dr[row]) + r[row] * start.by_axes[i, a]
         return out
+
+
+def turn_left(x, y, little):
+    """How far slips x and y [m/s] are from others whose friction jumps: x from none, y from little and from a turn."""
+    size, first = np.linalg.norm(y), np.linalg.norm(x)
+    if size < little:
+        return little - size
+    return min(first, size - little, abs(x @ y / first - 0.5 * size) if first > 0.0 else 0.0)
 
 
 def mean_direction(x, y, little):

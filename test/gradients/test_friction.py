@@ -10,6 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.core.handle import TOLERANCE
+from mb_contact.core.workspace import PIECES
 from mb_contact.errors import InputError
 from oracles.step_differences import Differences, push_out_fully
 from scenes.gradient_scenes import sink
@@ -124,6 +125,32 @@ def test_two_coefficients_under_flows(integrator, spins):
         differences.step()
     assert states_of(differences) == ["slip"]
     assert differences.worst(("q", "v")) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+def test_where_a_slip_turns_too_far_a_step_by_a_flow_jumps(integrator):
+    """From there on it is taken in pieces; at the last whole one the kink is named."""
+    sim, rng = mb.Simulator(skate(0.05, 1.0, integrator=integrator)), np.random.default_rng(5)
+    push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
+    q = sim.q
+    q[2], q[3:7] = 0.1 - 1e-5, rng.normal(size=4)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    v = 0.01 * rng.normal(size=6)
+    v[:3], v[5] = 3.0 * v[:3], 0.0
+
+    def stepped(z):
+        sim.set_state([*q[:2], z, *q[3:]], v)
+        sim.step()
+        return sim.v[3:5], sim.context.work.record[PIECES] > 1.0
+
+    ends = [q[2] - 4e-7, q[2]]  # in pieces, and whole
+    for _ in range(40):
+        middle = 0.5 * sum(ends)
+        ends[0 if stepped(middle)[1] else 1] = middle
+    (one, in_pieces), (other, whole) = stepped(ends[0]), stepped(ends[1])
+    assert in_pieces and not whole and np.linalg.norm(one - other) > 1e-3
+    assert [kink.kind for kink in sim.step_derivatives(()).kinks] == ["slip"]
 
 
 def test_friction_of_two_coefficients_is_by_their_mean():
