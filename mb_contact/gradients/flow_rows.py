@@ -23,6 +23,7 @@ from mb_contact.core.gradients.rows import gap_slope, place_contacts
 from mb_contact.core.gradients.workspace import FINE, KINKS
 from mb_contact.core.handle import FACE_GAP, PUSH_RATE, UNIT_LENGTH
 from mb_contact.core.integrate.kept_contacts import NO_FRAME
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.gradients.motion import cross, skew
 from mb_contact.types import WORLD
@@ -115,6 +116,8 @@ class FlowRows:
         self.by_gap = rates[:, 6] @ self.dq
         axes = np.stack((c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]), 1)
         turn = g.turn[:count] @ self.dq
+        if c.friction.model[DIRECTIONS] > 0:  # of polygons tangents turn with the slip
+            turn += c.contacts.normal[:count, :, None] * (g.spin_v[:count] @ self.dv)[:, None]
         self.by_point = rates[:, 3:6] @ self.dq
         return self._framed(self.bodies, axes, -skew(axes) @ turn[:, None], c.contacts.point[:count], self.by_point,
                             self.dq)  # fmt: skip

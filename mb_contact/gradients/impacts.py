@@ -18,6 +18,7 @@ import numpy as np
 
 from mb_contact.core.impact.phases import NEWTON, PAPERS
 from mb_contact.core.impact.times import first_touch, path_end
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.errors import InputError
 from mb_contact.gradients.flow import Start
 from mb_contact.gradients.flow_step import FlowStep
@@ -52,6 +53,7 @@ class Chain:
         if "v" in columns:
             self.by_v[:, columns["v"]] = np.eye(self.c.N)
         self.kinks, self.unique, self.flow = (), True, None
+        self.spin = np.zeros((0, self.width))  #: turns of tangents by their own law, of an impact's contacts
         self.felt = felt  #: whether ``wrenches`` are wanted
         #: derivatives of wrenches of contacts on A about the world's origin, (k, 6, columns), of the step, then of
         #: impacts, and moments that both bodies feel beside them, as impacts act at the surfaces of each body, with
@@ -83,22 +85,31 @@ class Chain:
 
     def _solved(self, v, moving, names, offset, **more):
         """Solve the loaded stage from v; derivatives of (coordinates, velocities) and of impulses by all columns."""
-        gravity = self.gravity if moving is v else np.zeros(3)
+        c, gravity = self.c, self.gravity if moving is v else np.zeros(3)
         parts, impulses, own, unique = self.d.stage(v, moving, gravity, ("v", *names, *HANDED_ON), self.near)
         self.kinks += self.d.kinks()
         self.unique = self.unique and unique
         inputs = {"v": self.by_v, "offset": offset, **more}
+        by_impulse = self._joined(impulses, own, inputs)
+        turned = cross(c.contacts.normal[: len(self.spin)], self._vectors(len(self.spin)))[:, :, None] * self.spin[:, None]
+        by_impulse[: len(turned)] += turned
         if self.felt:
-            wrenches = self.d.row_impulses(parts.shape[2])[1]
-            self.wrenches.append(self._joined(wrenches, own, inputs))
-            self.apart.append(self._across(self._joined(impulses, own, inputs)))
-        return self._joined(parts, own, inputs), self._joined(impulses, own, inputs)
+            wrenches = self._joined(self.d.row_impulses(parts.shape[2])[1], own, inputs)
+            wrenches[: len(turned), 3:] += turned
+            wrenches[: len(turned), :3] += skew(c.contacts.point[: len(turned)]) @ turned
+            self.wrenches.append(wrenches)
+            self.apart.append(self._across(by_impulse))
+        return self._joined(parts, own, inputs), by_impulse
+
+    def _vectors(self, k):
+        """Impulses (k, 3) of the first k contacts on A."""
+        c, r = self.c, self.c.solution.r[: 3 * k].reshape(-1, 3)
+        return r[:, :1] * c.contacts.normal[:k] + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
 
     def _across(self, by_impulse):
         """Moments (k, 3, 1 + columns) of half of the gap times the impulse, and their derivatives, of a phase."""
         c, g, k = self.c, self.d.arrays, len(by_impulse)
-        n, r = c.contacts.normal[:k], c.solution.r[: 3 * k].reshape(-1, 3)
-        p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
+        n, p = c.contacts.normal[:k], self._vectors(k)
         half = 0.5 * np.maximum(c.contacts.gap[:k], 0.0) * (g.apart[:k] != 0)
         out = np.concatenate((p[:, :, None], by_impulse), axis=2)
         out = half[:, None, None] * (skew(n) @ out)
@@ -124,10 +135,35 @@ class Chain:
         self.c.v[:], self.d.phase = v, mode or Phase()
         J, u_q = self.d.rows(v, self.still, self.gravity)
         self.c.v[:], self.d.phase = now, mode
-        rate = J @ by_v
+        rate, u = J @ by_v, J @ v
         if "q" in self.columns:
             rate[:, self.columns["q"]] += u_q
-        return J @ v, rate
+        return u, rate + self._spun(u)
+
+    def _spun(self, x):
+        """Derivative (rows, columns) of a vector's components x (rows,) along axes that turn about normals.
+
+        In polygons the first tangent is along the slip m where the impact begins: it turns by t2.dm / |m_t|.
+        """
+        out, k = np.zeros((len(x), self.width)), 3 * len(self.spin)
+        out[1:k:3], out[2:k:3] = self.spin * x[2:k:3, None], -self.spin * x[1:k:3, None]
+        return out
+
+    def _find_spin(self):
+        """Set ``spin`` of the loaded contacts, whose kernels have constant directions then."""
+        c, self.spin = self.c, np.zeros((0, self.width))
+        count = int(c.contacts.count[0])
+        aligned = c.frames.aligned[:count].astype(bool)
+        if c.friction.model[DIRECTIONS] == 0 or not aligned.any():
+            return
+        c.frames.aligned[:count] = 0
+        u, rate = self._rates(self.v, self.by_v)
+        u, across = u[: 3 * count].reshape(-1, 3), rate[2 : 3 * count : 3].copy()
+        n, t1, t2 = c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]
+        if "q" in self.columns:
+            w = u[:, :1] * n + u[:, 1:2] * t1 + u[:, 2:] * t2
+            across[:, self.columns["q"]] -= np.einsum("ij,ijc->ic", cross(t2, w), self.d.arrays.turn[:count])
+        self.spin = np.where(aligned, 1.0 / np.maximum(np.abs(u[:, 1]), 1e-300), 0.0)[:, None] * across
 
     def _last(self):
         """The loaded step from where impacts have led: (matrix, impulses)."""
@@ -148,7 +184,7 @@ class Chain:
     def _shifted(self):
         """Derivative (rows, columns) of the offsets that a step has as impacts have moved where it begins."""
         rows, contacts, c = self.d.count_rows(), 3 * int(self.c.contacts.count[0]), self.c
-        offset = np.zeros((rows, self.width))
+        offset, self.spin = np.zeros((rows, self.width)), self.spin[:0]
         if c.work.shift.any() or self.by_shift.any():
             _, back = self._rates(c.work.shift.copy(), self.by_shift)
             offset[:contacts:3] = -back[:contacts:3] / self.dt
@@ -193,6 +229,8 @@ class Chain:
                 self.kinks += (Kink("face", self.c.pair_links[int(pair[i])], i, above),)
         contacts.gap[:count], contacts.spread[:count] = gap[of], spread[of]
         collides = np.isfinite(at.moment[:count])  # and not only touches
+        self.d.phase = Phase()
+        self._find_spin()
         self.d.phase = Phase(collides if apart else 0)
         return collides, shift[of]
 
@@ -266,7 +304,13 @@ class Chain:
 
         def solve(v_out, r, u_out, offset, **more):
             c.v[:], c.solution.r[:rows], c.solution.u[:rows] = v_out, r, u_out
-            return self._solved(more.pop("v_in"), self.still, names, offset, **more)
+            if not len(self.spin):
+                return self._solved(more.pop("v_in"), self.still, names, offset, **more)
+            before = self.by_v  # turned impulses are as others that it began with
+            self.by_v = before - np.linalg.solve(M, J.T @ self._spun(r))
+            found = self._solved(more.pop("v_in"), self.still, names, offset + self._spun(J @ v_out), **more)
+            self.by_v = before
+            return found
 
         if elastic and law == NEWTON:
             offset, asked = ahead.copy(), at.u_after.copy()

@@ -55,7 +55,7 @@ def page(context, contacts=None):
     rows = int(info[FIRST] + info[COUNT] + c.couplings.rows + 1)
     arrays = [(getattr(own, name), getattr(contacts, name)[: max(count, 1)].copy()) for name in CONTACT]
     arrays += [(array, array[:count].copy()) for array in (
-        c.frames.t1, c.frames.t2, c.frames.lead, c.friction.mu, c.friction.extra)]  # fmt: skip
+        c.frames.t1, c.frames.t2, c.frames.lead, c.frames.aligned, c.friction.mu, c.friction.extra)]  # fmt: skip
     arrays += [(array, array[:rows].copy()) for array in (*(getattr(c.rows, name) for name in ROW),
                                                           *(getattr(c.solution, name) for name in SOLVED))]  # fmt: skip
     work, info = c.work, c.bilateral
