@@ -25,7 +25,6 @@ import numpy as np
 
 from mb_contact.core.gradients.laws import active_laws, mean_friction, step_kinks
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
-from mb_contact.core.gradients.step import follow
 from mb_contact.core.gradients.workspace import GAINED, HELD, KINKS
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
@@ -150,9 +149,8 @@ class FlowStep(FlowRows):
                              "each other, as those of a face do; set integrator: semi_implicit_euler")  # fmt: skip
         flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
         matrix = flow.solve()
-        self.d.arrays.first[:] = self.d.plan(tuple(self.columns)).first
         for part in matrix:
-            follow(self.d.handle, c.handle, part)
+            self.d.followed(part, self.columns)
         self.dr, self.ended = dr, (v, by)
         if (c.v != flow.v_end).any():
             gain = Gain(flow.work, flow.by_work, *push_out(c, self.beside, dr))
@@ -161,6 +159,7 @@ class FlowStep(FlowRows):
             self.gained = np.abs(v - c.v).max() > SAME * np.abs(v).max()
         impulses = self._impulses(start, r, dr)
         self.wrenches = self._contact_wrenches(start, r, dr, impulses)
+        self.d.fold(impulses, self.columns)
         return matrix, impulses, self.unique
 
     def row_impulses(self):

@@ -49,16 +49,20 @@ class Chain:
         self.q, _, self.gravity, self.dt = self.c.last
         self.still = np.zeros(self.c.N)
         self.v = self.c.last.v
-        self.by_v, self.by_shift = np.zeros((self.c.N, self.width)), np.zeros((self.c.N, self.width))
-        if "v" in columns:
-            self.by_v[:, columns["v"]] = np.eye(self.c.N)
+        self.by_shift = np.zeros((self.c.N, self.width))
+        self.by_q, self.by_v = (self.d.followed(unit(self.c, columns, self.width, name), columns) for name in "qv")
         self.kinks, self.unique, self.flow = (), True, None
         self.spin = np.zeros((0, self.width))  #: turns of tangents by their own law, of an impact's contacts
-        self.felt = felt  #: whether ``wrenches`` are wanted
+        self.felt = felt  #: whether ``wrenches`` and what follows are wanted
         #: derivatives of wrenches of contacts on A about the world's origin, (k, 6, columns), of the step, then of
         #: impacts, and moments that both bodies feel beside them, as impacts act at the surfaces of each body, with
         #: their derivatives, (k, 3, 1 + columns)
         self.wrenches, self.apart = [], []
+        #: derivatives of impulses of rows and of closures and gears on both bodies, as ``Differentiator.row_impulses``,
+        #: of the step's own problem; of closures by impacts, and of joint limits by impacts (N, columns)
+        self.rows: list = []
+        self.loops: Any = 0.0
+        self.limits = np.zeros((self.c.N, self.width))
 
     def run(self):
         """(matrix (2, N, columns), impulses, unique) of the whole step."""
@@ -68,11 +72,14 @@ class Chain:
             felt, apart = [], []
             for at in tape:
                 self._impact(at)
+                if self.felt:
+                    self.loops = self.loops + sum(loops for _, loops, _ in self.rows)
+                    self._add_limits(at)
                 if self.felt and len(at.eps):
                     felt, apart = [*felt, sum(self.wrenches)], [*apart, sum(self.apart)]  # of both phases
             end.load()
             self.c.work.shift[:] = tape[-1].shift
-            self.wrenches, self.apart = [], []
+            self.wrenches, self.apart, self.rows = [], [], []
             matrix, impulses = self._last()
             self.wrenches, self.apart = self.wrenches + felt, self.apart + apart
             return matrix, impulses, self.unique
@@ -80,6 +87,13 @@ class Chain:
             self.d.phase = None
             for array, copy in kept:
                 array[:] = copy
+
+    def _add_limits(self, at):
+        """What the phases of an impact have done at joint limits."""
+        rows = self.c.rows
+        for row in range(3 * len(at.eps), int(rows.end[0])):
+            if rows.dof[row] >= 0:
+                self.limits[rows.dof[row]] += rows.sign[row] * sum(dr[row] for dr, _, _ in self.rows)
 
     # --- stages -----------------------------------------------------------------------------
 
@@ -91,10 +105,12 @@ class Chain:
         self.unique = self.unique and unique
         inputs = {"v": self.by_v, "offset": offset, **more}
         by_impulse = self._joined(impulses, own, inputs)
-        turned = cross(c.contacts.normal[: len(self.spin)], self._vectors(len(self.spin)))[:, :, None] * self.spin[:, None]
+        turned = cross(c.contacts.normal[: len(self.spin)], self._vectors(len(self.spin)))
+        turned = turned[:, :, None] * self.spin[:, None]
         by_impulse[: len(turned)] += turned
         if self.felt:
-            wrenches = self._joined(self.d.row_impulses(parts.shape[2])[1], own, inputs)
+            rows, wrenches, loops, gears = (self._joined(x, own, inputs) for x in self.d.row_impulses(parts.shape[2]))
+            self.rows.append((rows, loops, gears))
             wrenches[: len(turned), 3:] += turned
             wrenches[: len(turned), :3] += skew(c.contacts.point[: len(turned)]) @ turned
             self.wrenches.append(wrenches)
@@ -113,11 +129,10 @@ class Chain:
         half = 0.5 * np.maximum(c.contacts.gap[:k], 0.0) * (g.apart[:k] != 0)
         out = np.concatenate((p[:, :, None], by_impulse), axis=2)
         out = half[:, None, None] * (skew(n) @ out)
-        if "q" in self.columns:
-            by_n = -skew(n) @ g.turn[:k]
-            own = slice(1 + self.columns["q"].start, 1 + self.columns["q"].stop)
-            out[:, :, own] += 0.5 * (half > 0.0)[:, None, None] * cross(n, p)[:, :, None] * g.gap_q[:k, None]
-            out[:, :, own] -= half[:, None, None] * (skew(p) @ by_n)
+        by_n = -skew(n) @ (g.turn[:k] @ self.by_q)
+        by_gap = (g.gap_q[:k] @ self.by_q)[:, None]
+        out[:, :, 1:] += 0.5 * (half > 0.0)[:, None, None] * cross(n, p)[:, :, None] * by_gap
+        out[:, :, 1:] -= half[:, None, None] * (skew(p) @ by_n)
         return out
 
     def _joined(self, part, own, inputs):
@@ -135,10 +150,8 @@ class Chain:
         self.c.v[:], self.d.phase = v, mode or Phase()
         J, u_q = self.d.rows(v, self.still, self.gravity)
         self.c.v[:], self.d.phase = now, mode
-        rate, u = J @ by_v, J @ v
-        if "q" in self.columns:
-            rate[:, self.columns["q"]] += u_q
-        return u, rate + self._spun(u)
+        u = J @ v
+        return u, J @ by_v + u_q @ self.by_q + self._spun(u)
 
     def _spun(self, x):
         """Derivative (rows, columns) of a vector's components x (rows,) along axes that turn about normals.
@@ -160,9 +173,8 @@ class Chain:
         u, rate = self._rates(self.v, self.by_v)
         u, across = u[: 3 * count].reshape(-1, 3), rate[2 : 3 * count : 3].copy()
         n, t1, t2 = c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]
-        if "q" in self.columns:
-            w = u[:, :1] * n + u[:, 1:2] * t1 + u[:, 2:] * t2
-            across[:, self.columns["q"]] -= np.einsum("ij,ijc->ic", cross(t2, w), self.d.arrays.turn[:count])
+        w = u[:, :1] * n + u[:, 1:2] * t1 + u[:, 2:] * t2
+        across -= np.einsum("ij,ijc->ic", cross(t2, w), self.d.arrays.turn[:count]) @ self.by_q
         self.spin = np.where(aligned, 1.0 / np.maximum(np.abs(u[:, 1]), 1e-300), 0.0)[:, None] * across
 
     def _last(self):
@@ -200,7 +212,7 @@ class Chain:
             raise InputError("no derivative of an impact whose restitution was lowered because energy appeared; set "
                              "energy_gain: allow")  # fmt: skip
         ahead, by_moment = self._moments(at)
-        self.wrenches, self.apart = [], []
+        self.wrenches, self.apart, self.rows = [], [], []
         by_v, start = self._phases(at, ahead), self.by_v
         tree = self.c.tree
         for k in np.flatnonzero(at.body_moment > 0.0):
@@ -252,7 +264,7 @@ class Chain:
         lag = self.c.impacts.lag
         for i in np.flatnonzero(collides):
             gap = float(self.c.contacts.gap[i]) + gap_shift[i]
-            by_gap = self.d.gap_rates(i, self.columns, self.width) - back[3 * i]
+            by_gap = self.d.arrays.gap_q[i] @ self.by_q - back[3 * i]
             times[i] = touch_rate(gap, u[3 * i], after[3 * i], lag, self.dt, by_gap, by_u[3 * i], by_after[3 * i])
         for j in np.flatnonzero(np.isfinite(at.moment[len(at.eps) :])).tolist():
             times[len(at.eps) + j] = self._limit_time(at, 3 * len(at.eps) + j)
@@ -275,7 +287,7 @@ class Chain:
         bound = c.tree.lower[dof] if c.rows.bound[row] == LOWER else c.tree.upper[dof]
         gap = sign * (self.q[c.tree.q_start[k]] - c.work.shift[dof] - bound)
         u, free, by_u = sign * self.v[dof], sign * at.v_free[dof], sign * self.by_v[dof]
-        by_gap = sign * (unit(c, self.columns, self.width, "q") - self.by_shift)[dof]
+        by_gap = sign * (self.by_q - self.by_shift)[dof]
         if path_end(gap, u, free, lag, self.dt) <= 0.0:
             return touch_rate(gap, u, free, lag, self.dt, by_gap, by_u, sign * by_free[dof])
         return touch_rate(gap, u, u, 0.0, self.dt, by_gap, by_u, by_u)
@@ -323,7 +335,7 @@ class Chain:
         (_, by_c), by_p = solve(v_c, at.p_c, at.u_c, ahead, v_in=self.v)
         if not elastic:
             return by_c
-        normal = self.d.normal_rates(by_p, self.columns)
+        normal = self.d.normal_rates(by_p, self.by_q)
         least = at.eps[:, None] * normal
         for i in range(count):
             self._add_restitution(least[i], i, at.p_c[3 * i])
@@ -348,7 +360,7 @@ class FlowChain(Chain):
         """FlowStep of the loaded step."""
         tree, shift = self.c.tree, self.c.work.shift.copy()
         by_q, by_way = step_map(tree, -shift)
-        by_q = by_q @ unit(self.c, self.columns, self.width, "q") - by_way @ self.by_shift
+        by_q = by_q @ self.by_q - by_way @ self.by_shift
         start = Start(displaced(tree, self.q, -shift), self.v, by_q, self.by_v)
         self.d.phase = None
         return FlowStep(self.d, self.columns, self.width, self.near, start, self._shifted(), v_free)
@@ -357,16 +369,21 @@ class FlowChain(Chain):
         self.flow = self._step()
         matrix, impulses, unique = self.flow.run()
         self._told(self.flow, unique)
+        if self.felt:
+            self.wrenches.append(self.flow.wrenches)
+            self.apart.append(np.zeros((len(self.flow.wrenches), 3, 1 + self.width)))
+            rows, _, loops, gears = self.flow.row_impulses()
+            self.rows.append((rows, loops, gears))
         return matrix, impulses
 
     def _without(self, at, contacts=True):
         self._load_meeting(at, contacts)
         step = self._step(at.v_free)
         if not contacts:
-            return step.free.solve()[1]
+            return self.d.followed(step.free.solve()[1], self.columns)
         by = step.first()
         self._told(step, step.unique)
-        return by
+        return self.d.followed(by, self.columns)
 
     def _told(self, step, unique):
         """Note the kinks of a stage, and whether its impulses are unique."""

@@ -14,12 +14,13 @@ from mb_contact.core.declare import allocate
 from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.readings import contact_wrenches
-from mb_contact.core.gradients.step import differentiate, pose_step
+from mb_contact.core.gradients.step import differentiate, follow, pose_step
 from mb_contact.core.gradients.workspace import (
     BESIDE,
     COINCIDENT,
     FINE,
     LATER,
+    LED,
     LOOP,
     NOT_OVER_FACE,
     PARALLEL,
@@ -218,7 +219,7 @@ class Differentiator:
         if has_impacts(c):
             chain = (FlowChain if self._flows else Chain)(self, plan.columns, near)
             matrix, impulses, unique = chain.run()
-            self.found, self.more, self.flow = self.found[:0], chain.kinks, chain.flow
+            self.found, self.more, self.flow = self.found[:0], tuple(dict.fromkeys(chain.kinks)), chain.flow
             return matrix, impulses, plan.columns, unique
         if self._flows:
             self.flow = step = FlowStep(self, plan.columns, plan.width, near)
@@ -242,7 +243,18 @@ class Differentiator:
         if status != FINE:
             raise self.refused(status, contact)
         self.found = self.arrays.kink[:kinks].copy()
-        return matrix, impulses, columns, bool(unique)
+        return matrix, self.fold(impulses, columns), columns, bool(unique)
+
+    def fold(self, x, columns):
+        """x (..., columns) by joints of which those that follow others by gears are put where these have them."""
+        gears, start = self.context.couplings.gears, self.context.tree.v_start
+        joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self.arrays.drive, strict=True)
+        for a, b, ratio, drive in joints:
+            names = ("q", "v") if drive == LED else ("v",)
+            for own in (columns[name] for name in names if name in columns):
+                x[..., own.start + b] += ratio * x[..., own.start + a]
+                x[..., own.start + a] = 0.0
+        return x
 
     def kinks(self):
         """Kinks of the stage that was solved last."""
@@ -285,23 +297,20 @@ class Differentiator:
         found, none = (dr, wrenches, loops, gears), width - own
         return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], none))), axis=-1) for x in found)
 
-    def gap_rates(self, i, columns, width):
-        """Derivative of the gap of contact i, behind ``rows``."""
-        out = np.zeros(width)
-        if "q" in columns:
-            out[columns["q"]] = self.arrays.gap_q[i]
-        return out
+    def followed(self, x, names):
+        """x (N, columns of the names) with joints that follow others by gears put where these have them."""
+        self._begin(())
+        self.arrays.first[:] = self.plan(tuple(names)).first
+        follow(self.handle, self.context.handle, x)
+        return x
 
-    def normal_rates(self, impulses, columns):
+    def normal_rates(self, impulses, by_q):
         """Derivatives of normal impulses from those ``impulses`` (k, 3, columns) of vectors, behind ``stage``."""
         c, k = self.context, len(impulses)
         n = c.contacts.normal[:k]
-        out = np.einsum("ij,ijc->ic", n, impulses)
-        if "q" in columns:
-            r = c.solution.r[: 3 * k].reshape(-1, 3)
-            p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
-            out[:, columns["q"]] += np.einsum("ij,ijc->ic", cross(n, p), self.arrays.turn[:k])
-        return out
+        r = c.solution.r[: 3 * k].reshape(-1, 3)
+        p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
+        return np.einsum("ij,ijc->ic", n, impulses) + np.einsum("ij,ijc->ic", cross(n, p), self.arrays.turn[:k]) @ by_q
 
     def record(self, names, spare):
         """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""

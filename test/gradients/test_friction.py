@@ -11,7 +11,6 @@ import pytest
 import mb_contact as mb
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.workspace import PIECES
-from mb_contact.errors import InputError
 from oracles.step_differences import Differences, push_out_fully
 from scenes.gradient_scenes import sink
 
@@ -235,15 +234,50 @@ def test_between_a_vertex_and_an_edge_is_a_kink():
         assert [kink.kind for kink in sim.step_derivatives((), near=1e-4).kinks].count("slip") == kinks
 
 
-@pytest.mark.parametrize(("more", "told"), [({"integrator": "midpoint"}, "polygons under flows"),
-                                            ({"restitution": 0.5}, "with friction in polygons")])  # fmt: skip
-def test_polygons_that_are_refused(more, told):
-    scene = polygons(8)
-    if "restitution" in more:
-        materials = {"m": M.Material(restitution=more["restitution"])}
-        scene = replace(scene, materials=materials, ground=M.Ground(material="m"),
-                        primitives=(replace(scene.primitives[0], material="m"),))  # fmt: skip
-    else:
-        scene = replace(scene, **more)
-    with pytest.raises(InputError, match=told):
-        landed(scene, 0, down=2.0).sim.step_derivatives()
+def elastic(scene):
+    """A scene whose bodies bounce, with torsion and rolling where friction is the same in all directions."""
+    turns = 0.01 if scene.friction_model == "coulomb_cone" else 0.0
+    materials = {"m": M.Material(restitution=0.5, torsional=2.0 * turns, rolling=turns)}
+    return replace(scene, materials=materials, ground=M.Ground(material="m"),
+                   primitives=tuple(replace(body, material="m") for body in scene.primitives))  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint", "rk4"])
+@pytest.mark.parametrize(
+    ("frame", "shape", "law", "seed"),
+    [("slip", "sphere", "anitescu_potra", 0), ("slip", "box", "papers", 1), ("fixed", "capsule", "newton", 0),
+     ("slip", "capsule", "newton", 1), ("fixed", "box", "anitescu_potra", 0)],
+)
+def test_polygons_in_a_bounce(frame, shape, law, seed, integrator):
+    """Tangents follow the slip from before the impact through both phases; what is felt too."""
+    scene = elastic(polygons(8, frame, shape=shape, restitution_law=law, integrator=integrator))
+    scene = replace(scene, sensors=(M.Sensor("touch", "contact", link="body"),))
+    differences = landed(scene, seed, down=1.0)
+    q = differences.q.copy()
+    q[2] += 3e-4
+    differences = Differences(differences.sim, q, differences.v)
+    differences.step()
+    assert differences.sim.context.impacts.tape[0].body_moment[0] > 0.0
+    assert not differences.sim.step_derivatives((), near=1e-4).kinks
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-7
+    assert differences.worst_reading("touch", "v", size=1e-7) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+@pytest.mark.parametrize("frame", ["slip", "fixed"])
+@pytest.mark.parametrize(("shape", "seed"), [("sphere", 0), ("capsule", 2), ("box", 1)])
+def test_polygons_under_flows(shape, seed, frame, integrator):
+    differences = landed(polygons(8, frame, shape=shape, integrator=integrator), seed, slides=0.5, down=0.003)
+    assert "slip" in states_of(differences)
+    assert not differences.sim.step_derivatives((), near=1e-4).kinks
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint"])
+@pytest.mark.parametrize(("shape", "law"), [("sphere", "anitescu_potra"), ("capsule", "papers"), ("sphere", "newton")])
+def test_torsion_and_rolling_in_a_bounce(shape, law, integrator):
+    body = M.Primitive("body", shape, SIZES[shape], M.Pose((0, 0, 1)), "free", 1.0)
+    scene = elastic(mb.Scene(primitives=(body,), restitution_law=law, integrator=integrator))
+    differences = landed(scene, 0, slides=2.0, down=1.0)
+    assert differences.sim.context.impacts.tape and differences.sim.context.friction.extra[0] >= 0
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-7
