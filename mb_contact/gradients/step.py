@@ -391,7 +391,7 @@ class Differentiator:
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
-            return InputError("no derivative of planar and screw closures and of friction in threads; leave them out")
+            return InputError("no derivative of friction in threads; leave it out")
         pair = int(c.contacts.pair[contact])
         a, b = c.pair_links[pair]
         if has_impacts(c) and status in (BESIDE, NOT_OVER_FACE):  # told only where impacts end

@@ -223,6 +223,8 @@ def test_friction_of_joints():
         ("two bodies on a rod", 3, [("imu", "b"), ("force_torque", "a_b")]),
         ("two bodies welded", 3, [("imu", "a"), ("force_torque", "a_b")]),
         ("two bodies in a point", 3, [("imu", "b"), ("force_torque", "a_b")]),
+        ("two bodies on a plane", 3, [("imu", "a"), ("force_torque", "a_b")]),
+        ("two bodies on a screw", 3, [("imu", "b"), ("force_torque", "a_b")]),
         ("crank and rocker", 3, [("imu", "coupler"), ("force_torque", "coupler_joint"),
                                  ("force_torque", "rocker_joint"), ("force_torque", "coupler_rocker")]),
     ],

@@ -15,7 +15,10 @@ from scenes.gradient_scenes import SCENES
     ("name", "seed"),
     [("quadruped", 4), ("ball with rolling friction", 9), ("ball in honey", 10), ("two boxes", 15), ("limits", 17),
      ("box on hills", 3), ("crank and rocker", 2), ("two bodies on a hinge", 1), ("two bodies on a rod", 2),
-     ("two bodies welded", 3), ("bouncing capsule, by Newton", 4)],
+     ("two bodies welded", 3), ("bouncing capsule, by Newton", 4), ("two bodies on a plane", 1),
+     ("two bodies on a screw", 2),
+     ("bouncing box, polygons", 3), ("bouncing ball with rolling friction", 3), ("bouncing box, midpoint", 5),
+     ("joint that strikes its limit, midpoint", 1)],
 )
 def test_states_of_scenes(name, seed):
     sim, draw = SCENES[name]()
@@ -44,7 +47,8 @@ def test_smooth_motion_beside_pinocchio():
 
 
 @pytest.mark.parametrize(
-    "name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge"]
+    "name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge",
+             "two bodies on a screw"]
 )
 def test_the_adjoint_is_the_transposed_of_the_derivative(name):
     sim, draw = SCENES[name]()
