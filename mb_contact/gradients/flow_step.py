@@ -14,8 +14,8 @@ and what sticks ask for u = J1 v, and tangents that slide for a slip as long, al
 
     u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
 
-Viscous friction opposes x + y, and without slip tangents are those of the start, for points of one face would
-contradict each other at the end.
+Viscous friction opposes x + y, with Coulomb's beside it unless the slip turns round; without slip tangents are those of
+the start, for points of one face would contradict each other at the end.
 
 Rows of joints and closures are those of the start throughout.  In each problem what holds is solved as in
 ``core/gradients/solve.py``, with the impulses of its own solution.
@@ -28,7 +28,7 @@ from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.workspace import GAINED, HELD, KINKS
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
-from mb_contact.core.solve.friction import MODEL, NO_SLIP, VISCOUS
+from mb_contact.core.solve.friction import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.core.workspace import BOX
 from mb_contact.errors import InputError
@@ -181,12 +181,18 @@ class FlowStep(FlowRows):
         for row, _, a, is_force in self._axes():
             if a == 1:
                 own = slice(row, row + 2)
-                if is_force and self.c.friction.model[MODEL] == VISCOUS:
+                if is_force and self._adds_ends(slip[own], asked[own], little):
                     by[own] += by_slip[own]
                     continue
                 by_x, by_y = mean_direction(slip[own], asked[own], little)
                 by[own] = by_y @ by_asked[own] + by_x @ by_slip[own]
         return by
+
+    def _adds_ends(self, x, y, little):
+        """Whether friction looks at the sum of the slips at both ends, as viscous one does."""
+        model, size = self.c.friction.model[MODEL], np.linalg.norm(y)
+        turns = size < little or x @ y <= 0.5 * size * np.linalg.norm(x)
+        return model == VISCOUS or (model == COULOMB_VISCOUS and not turns)
 
     def _name_turns(self, slip, asked):
         """Kinks of slips that have no direction yet where the step begins, or nearly turn round."""

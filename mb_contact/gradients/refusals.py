@@ -16,8 +16,6 @@ def refused_scene(context):
     if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
-    if scene.friction_model == "coulomb_viscous":
-        return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
     if c.embeds and scene.integrator != "semi_implicit_euler":
         return "no derivative of embedded loops under flows; set integrator: semi_implicit_euler"
     if c.world.flexible and scene.integrator != "semi_implicit_euler":

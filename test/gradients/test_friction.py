@@ -281,3 +281,21 @@ def test_torsion_and_rolling_in_a_bounce(shape, law, integrator):
     differences = landed(scene, 0, slides=2.0, down=1.0)
     assert differences.sim.context.impacts.tape and differences.sim.context.friction.extra[0] >= 0
     assert differences.worst(("q", "v"), size=1e-7) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint", "rk4"])
+@pytest.mark.parametrize(
+    ("shape", "seed", "slides", "down", "state"),
+    [("sphere", 0, 1.0, 0.003, "slip"), ("capsule", 2, 0.003, 0.05, "stick"), ("box", 1, 1.0, 0.003, "slip"),
+     ("box", 3, 0.05, 0.003, "slip")],
+)  # fmt: skip
+def test_viscous_friction_beside_coulombs(shape, seed, slides, down, state, integrator):
+    """Friction in polygons; what is left of a tangent's impulse without the viscous part is at its bound, or below."""
+    body = M.Primitive("body", shape, SIZES[shape], M.Pose((0, 0, 1)), "free", 1.0, material="m")
+    materials = {"m": M.Material(friction=0.4, viscous=20.0)}
+    scene = mb.Scene(primitives=(body,), ground=M.Ground(material="m"), materials=materials, integrator=integrator,
+                     friction_model="coulomb_viscous")  # fmt: skip
+    differences = landed(scene, seed, slides=slides, down=down)
+    assert states_of(differences) == [state]
+    assert not differences.sim.step_derivatives((), near=1e-4).kinks
+    assert max(differences.worst(("q",), 1e-8), differences.worst(("v",), 1e-6)) < 1e-7
