@@ -180,7 +180,7 @@ class Differentiator:
         dofs = [np.flatnonzero(root == k) for k in root]
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
-            K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
+            K=2 * self._rows + N + 2, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
             gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body,
             tip=self._derivatives.tip, chain=np.concatenate(([0], np.cumsum(depth))),
             alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
@@ -248,6 +248,8 @@ class Differentiator:
     def fold(self, x, columns):
         """x (..., columns) by joints of which those that follow others by gears are put where these have them."""
         gears, start = self.context.couplings.gears, self.context.tree.v_start
+        if not len(gears.ratio):
+            return x
         joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self.arrays.drive, strict=True)
         for a, b, ratio, drive in joints:
             names = ("q", "v") if drive == LED else ("v",)
