@@ -71,3 +71,17 @@ def test_what_the_solver_does_not_tell_apart_sticks():
     sim.set_object("box", velocity=[0, 0, 0, 0.5 * 9.81e-3, 0, 0])  # friction just stops it
     sim.step()
     assert np.abs(sim.step_derivatives(["v"]).v["v"]).max() < 1e-9
+
+
+def test_corrected_positions_are_named():
+    """Of an ellipsoid that begins 10 um deep and turns its depth goes on, which the derivative does not know."""
+    sim, draw = SCENES["ellipsoid"]()
+    push_out_fully(sim)
+    rng = np.random.default_rng(14)
+    for deep in (False, False, False, True):
+        q, v, effort = draw(rng)
+        sim.set_state(q, v)
+        sim.step(effort)
+        kinks = sim.step_derivatives(()).kinks
+        assert [kink.kind for kink in kinks] == ["turned_in"] * deep
+        assert np.abs(sim.context.need.ahead).max() == (kinks[0].distance if deep else 0.0)
