@@ -173,13 +173,20 @@ def four_bar():
     return sim, draw
 
 
-def held(kind, **more):
-    """Two boxes in the air, held together by a closure with a small error."""
+def held(kind, apart=None, **more):
+    """Two boxes in the air, held together by a closure with a small error; A's frame stands ``apart`` in B's [m]."""
 
     def make():
         boxes = tuple(M.Primitive(name, "box", (0.2, 0.16, 0.12), M.Pose((0, 0, z), (0.1 * z, 0.3, 0.2)), "free", mass)
                       for name, z, mass in (("a", 0.0, 1.0), ("b", 0.5, 0.6)))  # fmt: skip
-        closure = M.Closure(kind, "a", "b", pose_a=M.Pose((0.1, 0.05, 0.2), (0.1, 0.2, 0.3)), **more)
+        pose = M.Pose((0.1, 0.05, 0.2), (0.1, 0.2, 0.3))
+        closure = M.Closure(kind, "a", "b", pose_a=pose, **more)
+        if apart is not None:
+            (R_a, p_a), (R_b, p_b) = ((box.pose.rotation(), box.pose.origin()) for box in boxes)
+            R = R_a @ pose.rotation()
+            p = R_b.T @ (p_a + R_a @ pose.origin() - R @ apart - p_b)
+            quat = M.rotations.matrix_to_quat(R_b.T @ R)
+            closure = replace(closure, pose_b=M.Pose(tuple(p), quat_xyzw=tuple(quat)))
         sim = mb.Simulator(mb.Scene(primitives=boxes, loop_closures=(closure,), loops="multipliers"))
         sim.reset()
         start, tree = sim.q, sim.context.tree
@@ -269,8 +276,8 @@ SCENES = {
     "two bodies on a rod": held("distance"),
     "two bodies welded": held("weld"),
     "two bodies in a point": held("point"),
-    "two bodies on a plane": held("planar"),
-    "two bodies on a screw": held("screw", pitch=0.12),
+    "two bodies on a plane": held("planar", (0.15, -0.1, 0.0)),
+    "two bodies on a screw": held("screw", (0.0, 0.0, 0.24), pitch=0.12),
     "flexible arm": flexible(),
     "flexible arm and a box": flexible(table=True),
     "servos": joints(actuators={"hinge_1": M.Actuator("position", stiffness=50.0, damping=2.0)}),
