@@ -5,11 +5,11 @@
 
 from typing import NamedTuple
 
-from mb_contact.core.gradients.workspace import EFFORT_LIMIT, GAINED, GAP, JOINT_FRICTION, LIMIT, SLIP, TOUCH, TURNED_IN
+from mb_contact.core.gradients.workspace import EFFORT_LIMIT, GAINED, GAP, JOINT_FRICTION, LIMIT, SLIP, TOUCH
 
 NAMES = {
     TOUCH: "touch", SLIP: "slip", GAP: "gap", LIMIT: "limit", JOINT_FRICTION: "joint_friction",
-    EFFORT_LIMIT: "effort_limit", GAINED: "energy_removed", TURNED_IN: "turned_in",
+    EFFORT_LIMIT: "effort_limit", GAINED: "energy_removed",
 }  # fmt: skip
 
 
@@ -25,7 +25,7 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: one of NAMES, or face; this, energy_removed and turned_in no derivative knows
+    kind: str  #: one of NAMES, face or turned_in; these and energy_removed no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
     distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J];

@@ -11,7 +11,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
-from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
+from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, KINKS as FOUND, pull_step, record_step
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.readings import contact_wrenches
 from mb_contact.core.gradients.step import differentiate, follow, pose_step
@@ -28,6 +28,7 @@ from mb_contact.core.gradients.workspace import (
     Meeting,
     make_gradient_handle,
 )
+from mb_contact.core.step.need import CORRECTED
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
@@ -180,7 +181,7 @@ class Differentiator:
         dofs = [np.flatnonzero(root == k) for k in root]
         self.arrays = allocate(
             GradientArrays, n=n, N=N, nq=len(c.q), c=self._contacts, R=self._rows, H=self._rows,
-            K=2 * self._rows + N + 2, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
+            K=2 * self._rows + N + 1, W=sum(self._widths.values()) + self._contacts + self._rows + N, d=self._d,
             gears=len(c.couplings.gears.ratio), cores=self._cores, meeting=allocate(Meeting), body=body,
             tip=self._derivatives.tip, chain=np.concatenate(([0], np.cumsum(depth))),
             alone=np.array([(of[0], of[-1] + 1) for of in dofs], np.int64).reshape(N, 2),
@@ -219,7 +220,8 @@ class Differentiator:
         if has_impacts(c):
             chain = (FlowChain if self._flows else Chain)(self, plan.columns, near)
             matrix, impulses, unique = chain.run()
-            self.found, self.more, self.flow = self.found[:0], tuple(dict.fromkeys(chain.kinks)), chain.flow
+            self.found, self.flow = self.found[:0], chain.flow
+            self.more = (*dict.fromkeys(chain.kinks), *self._corrected())
             return matrix, impulses, plan.columns, unique
         if self._flows:
             self.flow = step = FlowStep(self, plan.columns, plan.width, near)
@@ -227,10 +229,16 @@ class Differentiator:
             self.found, self.more = step.found(), tuple(step.kinks.values())
             return matrix, impulses, plan.columns, unique
         matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
+        self.more = self._corrected()
         if plan.width > matrix.shape[2]:  # nothing has bounced
             matrix, impulses = (np.concatenate((x, np.zeros((*x.shape[:2], plan.width - x.shape[2]))), axis=2)
                                 for x in (matrix, impulses))  # fmt: skip
         return matrix, impulses, plan.columns, unique
+
+    def _corrected(self):
+        """A kink where positions were corrected because bodies have turned, of which no derivative knows."""
+        need = self.context.need
+        return (Kink("turned_in", (), -1, float(np.abs(need.ahead).max())),) if need.info[CORRECTED] > 0 else ()
 
     def stage(self, v, moving, gravity, names, near):
         """As ``solve``, of the contact problem whose rows the context holds, from v; see ``pose_step``."""
@@ -333,6 +341,7 @@ class Differentiator:
                                       self._T, record)  # fmt: skip
         if status != FINE:
             raise self.refused(status, contact)
+        record[FOUND] += len(self._corrected())
         return record, plan.columns
 
     def pull(self, record, y):

@@ -31,13 +31,11 @@ from mb_contact.core.gradients.workspace import (
     SLIP,
     SOFT,
     TOUCH,
-    TURNED_IN,
 )
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.solve.friction import COULOMB_VISCOUS, DIRECTIONS, MODEL, VISCOUS
 from mb_contact.core.solve.laws import EDGE, polygon_state
-from mb_contact.core.step.need import CORRECTED
 from mb_contact.core.workspace import BOX, CONTACT, ENERGY_REMOVED, EQUALITY, NO_BLOCK, UNILATERAL
 from mb_contact.types import STICK, TOUCHING_EVENT
 
@@ -92,18 +90,13 @@ def _kink(g, kind, contact, of, distance):
 
 @kernel
 def step_kinks(g, a):
-    """Efforts at their limits, energy that was taken out of the motion again, and corrections of the positions."""
+    """Efforts at their limits, and energy that was taken out of the motion again."""
     for i in range(g.S.shape[0]):
         limit = a.tree.effort_limit[i]
         if limit > 0.0 and abs(a.effort[i]) == limit:
             _kink(g, EFFORT_LIMIT, -1, i, 0.0)
     if a.work.record[ENERGY_REMOVED] > 0.0:
         _kink(g, GAINED, -1, -1, a.work.record[ENERGY_REMOVED])
-    if a.need.info[CORRECTED] > 0:
-        most = 0.0
-        for i in range(g.S.shape[0]):
-            most = max(most, abs(a.need.ahead[i]))
-        _kink(g, TURNED_IN, -1, -1, most)
 
 
 @kernel

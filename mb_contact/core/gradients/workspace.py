@@ -17,7 +17,7 @@ from mb_contact.core.declare import Integers, Reals
 #: unique, bodies of the last contact, degrees of freedom of the present path, rows, spans
 KINKS, HELD, SOFT, UNIQUE, BODY_A, BODY_B, PATH, ROWS, SPANS = range(9)
 #: kinds of kinks
-TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED, TURNED_IN = range(8)
+TOUCH, SLIP, GAP, LIMIT, JOINT_FRICTION, EFFORT_LIMIT, GAINED = range(7)
 #: how a gear has its joint at the end of a step: where its other joint or its path has it; by a given way from where it
 #: was; at a target that it reaches within the step
 LED, MOVES, ARRIVES = range(3)
