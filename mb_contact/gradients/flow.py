@@ -23,6 +23,15 @@ class Held(NamedTuple):
     by_joint: Any  #: (N, columns)
 
 
+class Start(NamedTuple):
+    """Where a flow begins, which impacts have moved."""
+
+    q: Any  #: (nq,)
+    v: Any  #: (N,)
+    by_q: Any  #: (N, columns)
+    by_v: Any  #: (N, columns)
+
+
 class Flow:
     """A flow over the last step of a Differentiator's context, without impulses or with those that it has held.
 
@@ -32,16 +41,18 @@ class Flow:
     columns : dict of str to slice
     width : int
         Of all columns.
+    start : Start
+        Its derivatives have as many columns or fewer.
     v_end : ndarray (N,)
         Where the flow ends.
     held : Held, optional
     """
 
-    def __init__(self, differentiator, columns, width, v_end, held=None):
-        self._g = differentiator
+    def __init__(self, differentiator, columns, width, start, v_end, held=None):
+        self._g, self._start = differentiator, start
         self._c, self._columns, self._width = differentiator.context, columns, width
         self._d, self._handle = differentiator.start
-        self._q, self._v, self._gravity, self._dt = self._c.last
+        self._q, self._v, (_, _, self._gravity, self._dt) = start.q, start.v, self._c.last
         self.v_end = v_end
         N, n = self._c.N, self._c.n
         self._held = held or Held(np.zeros((n, 6)), np.zeros((n, 6, width)), np.zeros(N), np.zeros((N, width)))
@@ -49,9 +60,8 @@ class Flow:
 
     def unit(self, name):
         """Derivative (N, columns) of the coordinates or velocities at the start."""
-        out = np.zeros((self._c.N, self._width))
-        if name in self._columns:
-            out[:, self._columns[name]] = np.eye(self._c.N)
+        out, by = np.zeros((self._c.N, self._width)), self._start.by_q if name == "q" else self._start.by_v
+        out[:, : by.shape[1]] = by
         return out
 
     def efforts(self):

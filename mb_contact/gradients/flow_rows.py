@@ -20,9 +20,10 @@ from mb_contact.core.constraints.contact import find_contact, tangential
 from mb_contact.core.constraints.flat_manifolds import last_of_face
 from mb_contact.core.gradients.readings import MOVED, TWIST_Q, body_rates
 from mb_contact.core.gradients.rows import gap_slope, place_contacts
-from mb_contact.core.gradients.workspace import FINE
+from mb_contact.core.gradients.workspace import FINE, KINKS
 from mb_contact.core.handle import FACE_GAP, PUSH_RATE, UNIT_LENGTH
 from mb_contact.core.integrate.kept_contacts import NO_FRAME
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.gradients.motion import cross, skew
 from mb_contact.types import WORLD
@@ -62,13 +63,15 @@ class FlowRows:
     differentiator : Differentiator
     width : int
         Of all columns.
-    by_q, by_v : ndarray (N, columns)
-        Of coordinates and velocities at the start.
+    by_q : ndarray (N, columns)
+        Of coordinates where the step begins.
+    start : Start
+        Of its flow.
     """
 
-    def __init__(self, differentiator, width, by_q, by_v):
-        self.d, self.c, self.width, self.dq, self.dv = differentiator, differentiator.context, width, by_q, by_v
-        self.q, self.v, self.gravity, self.dt = self.c.last
+    def __init__(self, differentiator, width, by_q, start):
+        self.d, self.c, self.width, self.dq, self.dv = differentiator, differentiator.context, width, by_q, start.by_v
+        (self.q, _, self.gravity, self.dt), self.v = self.c.last, start.v
 
     def _bodies(self, q, v):
         """Bodies at (q, v)."""
@@ -100,6 +103,7 @@ class FlowRows:
         c = self.c
         self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
         g, self.rows, count = self.d.arrays, self.d.count_rows(), int(c.contacts.count[0])
+        g.count[KINKS] = 0
         self.count = count
         geoms, pairs = c.world.geoms, c.contacts.pair[:count]
         self.pair, self.closures = geoms.body[geoms.pairs[pairs]].T, len(c.couplings.closures.kind)
@@ -112,6 +116,8 @@ class FlowRows:
         self.by_gap = rates[:, 6] @ self.dq
         axes = np.stack((c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]), 1)
         turn = g.turn[:count] @ self.dq
+        if c.friction.model[DIRECTIONS] > 0:  # of polygons tangents turn with the slip
+            turn += c.contacts.normal[:count, :, None] * (g.spin_v[:count] @ self.dv)[:, None]
         self.by_point = rates[:, 3:6] @ self.dq
         return self._framed(self.bodies, axes, -skew(axes) @ turn[:, None], c.contacts.point[:count], self.by_point,
                             self.dq)  # fmt: skip

@@ -14,8 +14,8 @@ and what sticks ask for u = J1 v, and tangents that slide for a slip as long, al
 
     u_t = |y| (x + y) / |x + y|,    x = J0 v,  y = J1 v_(k-1).
 
-Viscous friction opposes x + y, and without slip tangents are those of the start, for points of one face would
-contradict each other at the end.
+Viscous friction opposes x + y, with Coulomb's beside it unless the slip turns round; without slip tangents are those of
+the start, for points of one face would contradict each other at the end.
 
 Rows of joints and closures are those of the start throughout.  In each problem what holds is solved as in
 ``core/gradients/solve.py``, with the impulses of its own solution.
@@ -23,22 +23,21 @@ Rows of joints and closures are those of the start throughout.  In each problem 
 
 import numpy as np
 
-from mb_contact.core.gradients.laws import active_laws, mean_friction
+from mb_contact.core.gradients.laws import active_laws, mean_friction, step_kinks
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
-from mb_contact.core.gradients.step import follow
-from mb_contact.core.gradients.workspace import HELD
+from mb_contact.core.gradients.workspace import GAINED, HELD, KINKS
 from mb_contact.core.handle import UNIT_SPEED
 from mb_contact.core.integrate.end_laws import SLIDING
-from mb_contact.core.solve.friction import MODEL, NO_SLIP, VISCOUS
+from mb_contact.core.solve.friction import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
 from mb_contact.core.workspace import BOX
 from mb_contact.errors import InputError
-from mb_contact.gradients.flow import Flow, Held
+from mb_contact.gradients.flow import Flow, Held, Start
 from mb_contact.gradients.flow_rows import FlowRows, Rows
 from mb_contact.gradients.gains import Gain, push_out, slowed
 from mb_contact.gradients.kinks import Kink
 from mb_contact.gradients.midpoint import MidpointFlow
-from mb_contact.gradients.motion import displaced, skew, step_map
+from mb_contact.gradients.motion import displaced, skew, step_map, unit
 from mb_contact.gradients.runge_kutta import RungeKuttaFlow
 from mb_contact.types import WORLD
 
@@ -57,22 +56,49 @@ class FlowStep(FlowRows):
         Of all columns.
     near : float
         As of ``step_derivatives``.
+    start : Start, optional
+        Where impacts have left it; else it begins at the state of the step.
+    offset : ndarray (R, columns) or float
+        What offsets of rows have of impacts.
+    v_free : ndarray (N,), optional
+        Velocities without impulses, where they are not those of the context's.
     """
 
-    def __init__(self, differentiator, columns, width, near):
-        self.columns, self.near = columns, near
+    def __init__(self, differentiator, columns, width, near, start=None, offset=0.0, v_free=None):
+        self.columns, self.near, self.shifted = columns, near, offset
         self.gained = False  #: whether more has been removed than what contacts have added
         self.wrenches = np.zeros((0, 6, width))  #: derivatives of those of contacts on A, about the world's origin
         self.dr = np.zeros((0, width))  #: of impulses of rows
         self.ended = None  #: velocities (N,) of the last problem, and their derivative (N, columns)
-        self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins
-        free = Flow(differentiator, columns, width, None)
-        super().__init__(differentiator, width, free.unit("q"), free.unit("v"))
-        self.free = self._flow(self.c.work.v_free.copy())
+        self.kinks = {}  #: of contacts whose slip has no direction yet where the step begins, or just turns round
+        self.told: list = []  #: kinks of problems before the last one
+        c, by_q, by_v = differentiator.context, *(unit(differentiator.context, columns, width, name) for name in "qv")
+        self.begin = start or Start(c.last.q, c.last.v, by_q, by_v)
+        super().__init__(differentiator, width, by_q, self.begin)
+        self.free = self._flow(c.work.v_free.copy() if v_free is None else v_free)
 
     def _flow(self, v_end, held=None):
         kind = MidpointFlow if self.c.scene.integrator == "midpoint" else RungeKuttaFlow
-        return kind(self.d, self.columns, self.width, v_end, held)
+        return kind(self.d, self.columns, self.width, self.begin, v_end, held)
+
+    def first(self):
+        """Derivative (N, columns) of the velocities behind the problem with the rows of the start."""
+        self.by_free, start, solution = self.free.solve()[1], self._start(), self.c.solution
+        self.beside, rows = self._offsets() + self.shifted, self._wrenches(start)
+        r, u = solution.r[: self.rows].copy(), solution.u[: self.rows].copy()
+        return self._solve(rows, self._matrix(rows, self.bodies), r, u, 0.0)[1]
+
+    def found(self):
+        """Kinks that kernels have found in any of the problems (k, 4), the nearest of each kind and contact."""
+        nearest = {}
+        for kink in sorted(self.told + self._told(), key=lambda kink: -kink[3]):
+            nearest[tuple(kink[:3])] = kink
+        found = np.array(list(nearest.values())).reshape(-1, 4)
+        return found[(found[:, 0] != GAINED) | self.gained]
+
+    def _told(self):
+        g = self.d.arrays
+        return g.kink[: g.count[KINKS]].tolist()
 
     def run(self):
         """(matrix (2, N, columns), impulses (k, 3, columns), unique) of the step."""
@@ -80,6 +106,9 @@ class FlowStep(FlowRows):
         self.by_free = free[1]
         if not self.d.count_rows():
             self.ended = self.c.v, free[1].copy()
+            self.d.pose(self.v, np.zeros(c.N), np.zeros(3), ())
+            self.d.arrays.count[KINKS] = 0
+            step_kinks(self.d.handle, c.handle)
             return free, np.zeros((0, 3, self.width)), True
         start = self._start()
         solution, at_end, end = c.solution, bool(c.flow_arrays.end_known[0]), c.end
@@ -88,15 +117,15 @@ class FlowStep(FlowRows):
         if at_end:
             solved = [(end.r[k, : self.rows], end.u[k, : self.rows]) for k in range(end.solved[0])]
         solved += (len(end.r) - len(solved)) * solved[-1:]  # rounds that had nothing to change: beside here they have
-        self.beside = self._offsets()
+        self.beside = self._offsets() + self.shifted
         rows = self._wrenches(start)
         J = self._matrix(rows, self.bodies)
         try:
             v, by, _ = self._solve(rows, J, *solved[0], 0.0)
             way = 0.5 * self.dt * (self.v + v)
             by_q, by_way = step_map(c.tree, way)
-            to = by_q @ self.dq + 0.5 * self.dt * by_way @ (self.dv + by)
-            q = displaced(c.tree, self.q, way) if at_end else self.q
+            to = by_q @ self.begin.by_q + 0.5 * self.dt * by_way @ (self.dv + by)
+            q = displaced(c.tree, self.begin.q, way) if at_end else self.q
             bodies = self._bodies(q, self.v)
             there = self._wrenches(self._end(start, bodies, to) if at_end else self._moved(start, bodies, to))
             mean = Rows(0.5 * (rows.on + there.on), 0.5 * (rows.by + there.by))
@@ -105,8 +134,9 @@ class FlowStep(FlowRows):
             by_bias, by_slip = 0.0, by_slip + J @ self.dv
             for k, (r, u) in enumerate(solved[1:]):
                 v, by, dr = self._solve(mean, J_mean, r, u, by_bias)
+                asked, by_asked = self._velocities(there, self._bodies(q, v), to)
+                self._name_turns(slip, asked)
                 if k + 2 < len(solved):
-                    asked, by_asked = self._velocities(there, self._bodies(q, v), to)
                     by_asked += self._matrix(there, self._bodies(q, v)) @ by
                     by_bias = self._asked(slip, by_slip, asked, by_asked) - self._linear(mean, J_mean, v, by)
                     by_bias[self.own] = 0.0
@@ -119,9 +149,8 @@ class FlowStep(FlowRows):
                              "each other, as those of a face do; set integrator: semi_implicit_euler")  # fmt: skip
         flow = self._flow(c.flow_arrays.v_end.copy(), self._held(mean, r, dr))
         matrix = flow.solve()
-        self.d.arrays.first[:] = self.d.plan(tuple(self.columns)).first
         for part in matrix:
-            follow(self.d.handle, c.handle, part)
+            self.d.followed(part, self.columns)
         self.dr, self.ended = dr, (v, by)
         if (c.v != flow.v_end).any():
             gain = Gain(flow.work, flow.by_work, *push_out(c, self.beside, dr))
@@ -130,6 +159,7 @@ class FlowStep(FlowRows):
             self.gained = np.abs(v - c.v).max() > SAME * np.abs(v).max()
         impulses = self._impulses(start, r, dr)
         self.wrenches = self._contact_wrenches(start, r, dr, impulses)
+        self.d.fold(impulses, self.columns)
         return matrix, impulses, self.unique
 
     def row_impulses(self):
@@ -147,19 +177,35 @@ class FlowStep(FlowRows):
 
     def _asked(self, slip, by_slip, asked, by_asked):
         """Derivative (R, columns) of what laws of contacts look at where the step ends."""
-        by, little, compliance = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED], self.d.arrays.compliance
-        for row, i, a, is_force in self._axes():
+        by, little = by_asked.copy(), SLIDING * self.c.settings[UNIT_SPEED]
+        for row, _, a, is_force in self._axes():
             if a == 1:
                 own = slice(row, row + 2)
-                if is_force and self.c.friction.model[MODEL] == VISCOUS:
+                if is_force and self._adds_ends(slip[own], asked[own], little):
                     by[own] += by_slip[own]
                     continue
                 by_x, by_y = mean_direction(slip[own], asked[own], little)
-                part = np.linalg.norm(slip[own]) / np.sqrt(max(compliance[row], 1e-300))
-                if part < self.near and np.linalg.norm(asked[own]) >= little:
-                    self.kinks[i] = Kink("slip", self.c.pair_links[int(self.c.contacts.pair[i])], i, float(part))
                 by[own] = by_y @ by_asked[own] + by_x @ by_slip[own]
         return by
+
+    def _adds_ends(self, x, y, little):
+        """Whether friction looks at the sum of the slips at both ends, as viscous one does."""
+        model, size = self.c.friction.model[MODEL], np.linalg.norm(y)
+        turns = size < little or x @ y <= 0.5 * size * np.linalg.norm(x)
+        return model == VISCOUS or (model == COULOMB_VISCOUS and not turns)
+
+    def _name_turns(self, slip, asked):
+        """Kinks of slips that have no direction yet where the step begins, or nearly turn round."""
+        g, little = self.d.arrays, SLIDING * self.c.settings[UNIT_SPEED]
+        for row, i, a, _ in self._axes() if self.c.friction.model[MODEL] != VISCOUS else ():
+            if a == 1:
+                own = slice(row, row + 2)
+                left = turn_left(slip[own], asked[own], little)
+                if not (g.drag[own] != 0.0).any():  # what sticks comes to rest whatever its direction
+                    left = np.linalg.norm(slip[own]) if np.linalg.norm(asked[own]) >= little else np.inf
+                part = left / np.sqrt(max(g.compliance[row], 1e-300))
+                if part < self.near:
+                    self.kinks[i] = Kink("slip", self.c.pair_links[int(self.c.contacts.pair[i])], i, float(part))
 
     def _linear(self, rows, J, v, by):
         """Derivative (R, columns) of J v."""
@@ -189,9 +235,9 @@ class FlowStep(FlowRows):
             right[:, columns["damping"]] -= 0.5 * self.dt * np.diag(jump)
         wrench, by_wrench = self._pushed(rows, r, np.zeros((rows_of, self.width)))
         held = Held(wrench, by_wrench, np.zeros(c.N), np.zeros((c.N, self.width)))
-        _, by_q, fixed = Flow(self.d, self.columns, self.width, None, held).forces(outside=False)
+        _, by_q, fixed = Flow(self.d, self.columns, self.width, self.begin, None, held).forces(outside=False)
         right += fixed + by_q @ self.dq
-        inverse = np.linalg.inv(A)
+        inverse, self.told = np.linalg.inv(A), self.told + self._told()
         g.compliance[:rows_of] = np.einsum("ri,ij,rj->r", J, inverse, J)
         active_laws(self.d.handle, c.handle, self.near)
         direct = self._direct(r)
@@ -295,6 +341,14 @@ class FlowStep(FlowRows):
             if not is_force:
                 out[i, :3] += np.outer(start.axes[i, a], dr[row]) + r[row] * start.by_axes[i, a]
         return out
+
+
+def turn_left(x, y, little):
+    """How far slips x and y [m/s] are from others whose friction jumps: x from none, y from little and from a turn."""
+    size, first = np.linalg.norm(y), np.linalg.norm(x)
+    if size < little:
+        return little - size
+    return min(first, size - little, abs(x @ y / first - 0.5 * size) if first > 0.0 else 0.0)
 
 
 def mean_direction(x, y, little):

@@ -17,11 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.core.impact.phases import NEWTON, PAPERS
-from mb_contact.core.impact.times import first_touch
+from mb_contact.core.impact.times import first_touch, path_end
+from mb_contact.core.solve.friction import DIRECTIONS
 from mb_contact.errors import InputError
-from mb_contact.gradients.kinks import Kink
-from mb_contact.gradients.motion import cross, skew
+from mb_contact.gradients.flow import Start
+from mb_contact.gradients.flow_step import FlowStep
+from mb_contact.gradients.kinks import Kink, kinks_of
+from mb_contact.gradients.motion import cross, displaced, skew, step_map, unit
 from mb_contact.gradients.tape import page
+from mb_contact.types import LOWER
 
 IMPULSES_ALONE = ("q", "mass", "friction")  #: what a phase of an impact knows
 HANDED_ON = ("least", "offset", "shift")  #: what stages hand on
@@ -45,15 +49,20 @@ class Chain:
         self.q, _, self.gravity, self.dt = self.c.last
         self.still = np.zeros(self.c.N)
         self.v = self.c.last.v
-        self.by_v, self.by_shift = np.zeros((self.c.N, self.width)), np.zeros((self.c.N, self.width))
-        if "v" in columns:
-            self.by_v[:, columns["v"]] = np.eye(self.c.N)
-        self.kinks, self.unique = (), True
-        self.felt = felt  #: whether ``wrenches`` are wanted
+        self.by_shift = np.zeros((self.c.N, self.width))
+        self.by_q, self.by_v = (self.d.followed(unit(self.c, columns, self.width, name), columns) for name in "qv")
+        self.kinks, self.unique, self.flow = (), True, None
+        self.spin = np.zeros((0, self.width))  #: turns of tangents by their own law, of an impact's contacts
+        self.felt = felt  #: whether ``wrenches`` and what follows are wanted
         #: derivatives of wrenches of contacts on A about the world's origin, (k, 6, columns), of the step, then of
         #: impacts, and moments that both bodies feel beside them, as impacts act at the surfaces of each body, with
         #: their derivatives, (k, 3, 1 + columns)
         self.wrenches, self.apart = [], []
+        #: derivatives of impulses of rows and of closures and gears on both bodies, as ``Differentiator.row_impulses``,
+        #: of the step's own problem; of closures by impacts, and of joint limits by impacts (N, columns)
+        self.rows: list = []
+        self.loops: Any = 0.0
+        self.limits = np.zeros((self.c.N, self.width))
 
     def run(self):
         """(matrix (2, N, columns), impulses, unique) of the whole step."""
@@ -63,47 +72,67 @@ class Chain:
             felt, apart = [], []
             for at in tape:
                 self._impact(at)
+                if self.felt:
+                    self.loops = self.loops + sum(loops for _, loops, _ in self.rows)
+                    self._add_limits(at)
                 if self.felt and len(at.eps):
                     felt, apart = [*felt, sum(self.wrenches)], [*apart, sum(self.apart)]  # of both phases
             end.load()
             self.c.work.shift[:] = tape[-1].shift
-            self.wrenches, self.apart = [], []
-            self._step_stage(self.v, self.names)
+            self.wrenches, self.apart, self.rows = [], [], []
+            matrix, impulses = self._last()
             self.wrenches, self.apart = self.wrenches + felt, self.apart + apart
-            return self.matrix, self.impulses, self.unique
+            return matrix, impulses, self.unique
         finally:
             self.d.phase = None
             for array, copy in kept:
                 array[:] = copy
 
+    def _add_limits(self, at):
+        """What the phases of an impact have done at joint limits."""
+        rows = self.c.rows
+        for row in range(3 * len(at.eps), int(rows.end[0])):
+            if rows.dof[row] >= 0:
+                self.limits[rows.dof[row]] += rows.sign[row] * sum(dr[row] for dr, _, _ in self.rows)
+
     # --- stages -----------------------------------------------------------------------------
 
     def _solved(self, v, moving, names, offset, **more):
         """Solve the loaded stage from v; derivatives of (coordinates, velocities) and of impulses by all columns."""
-        gravity = self.gravity if moving is v else np.zeros(3)
+        c, gravity = self.c, self.gravity if moving is v else np.zeros(3)
         parts, impulses, own, unique = self.d.stage(v, moving, gravity, ("v", *names, *HANDED_ON), self.near)
         self.kinks += self.d.kinks()
         self.unique = self.unique and unique
         inputs = {"v": self.by_v, "offset": offset, **more}
+        by_impulse = self._joined(impulses, own, inputs)
+        turned = cross(c.contacts.normal[: len(self.spin)], self._vectors(len(self.spin)))
+        turned = turned[:, :, None] * self.spin[:, None]
+        by_impulse[: len(turned)] += turned
         if self.felt:
-            wrenches = self.d.row_impulses(parts.shape[2])[1]
-            self.wrenches.append(self._joined(wrenches, own, inputs))
-            self.apart.append(self._across(self._joined(impulses, own, inputs)))
-        return self._joined(parts, own, inputs), self._joined(impulses, own, inputs)
+            rows, wrenches, loops, gears = (self._joined(x, own, inputs) for x in self.d.row_impulses(parts.shape[2]))
+            self.rows.append((rows, loops, gears))
+            wrenches[: len(turned), 3:] += turned
+            wrenches[: len(turned), :3] += skew(c.contacts.point[: len(turned)]) @ turned
+            self.wrenches.append(wrenches)
+            self.apart.append(self._across(by_impulse))
+        return self._joined(parts, own, inputs), by_impulse
+
+    def _vectors(self, k):
+        """Impulses (k, 3) of the first k contacts on A."""
+        c, r = self.c, self.c.solution.r[: 3 * k].reshape(-1, 3)
+        return r[:, :1] * c.contacts.normal[:k] + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
 
     def _across(self, by_impulse):
         """Moments (k, 3, 1 + columns) of half of the gap times the impulse, and their derivatives, of a phase."""
         c, g, k = self.c, self.d.arrays, len(by_impulse)
-        n, r = c.contacts.normal[:k], c.solution.r[: 3 * k].reshape(-1, 3)
-        p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
+        n, p = c.contacts.normal[:k], self._vectors(k)
         half = 0.5 * np.maximum(c.contacts.gap[:k], 0.0) * (g.apart[:k] != 0)
         out = np.concatenate((p[:, :, None], by_impulse), axis=2)
         out = half[:, None, None] * (skew(n) @ out)
-        if "q" in self.columns:
-            by_n = -skew(n) @ g.turn[:k]
-            own = slice(1 + self.columns["q"].start, 1 + self.columns["q"].stop)
-            out[:, :, own] += 0.5 * (half > 0.0)[:, None, None] * cross(n, p)[:, :, None] * g.gap_q[:k, None]
-            out[:, :, own] -= half[:, None, None] * (skew(p) @ by_n)
+        by_n = -skew(n) @ (g.turn[:k] @ self.by_q)
+        by_gap = (g.gap_q[:k] @ self.by_q)[:, None]
+        out[:, :, 1:] += 0.5 * (half > 0.0)[:, None, None] * cross(n, p)[:, :, None] * by_gap
+        out[:, :, 1:] -= half[:, None, None] * (skew(p) @ by_n)
         return out
 
     def _joined(self, part, own, inputs):
@@ -121,26 +150,61 @@ class Chain:
         self.c.v[:], self.d.phase = v, mode or Phase()
         J, u_q = self.d.rows(v, self.still, self.gravity)
         self.c.v[:], self.d.phase = now, mode
-        rate = J @ by_v
-        if "q" in self.columns:
-            rate[:, self.columns["q"]] += u_q
-        return J @ v, rate
+        u = J @ v
+        return u, J @ by_v + u_q @ self.by_q + self._spun(u)
 
-    def _step_stage(self, v, names):
-        """The loaded step from v, whose gaps and coordinates earlier impacts have moved: matrix and impulses."""
+    def _spun(self, x):
+        """Derivative (rows, columns) of a vector's components x (rows,) along axes that turn about normals.
+
+        In polygons the first tangent is along the slip m where the impact begins: it turns by t2.dm / |m_t|.
+        """
+        out, k = np.zeros((len(x), self.width)), 3 * len(self.spin)
+        out[1:k:3], out[2:k:3] = self.spin * x[2:k:3, None], -self.spin * x[1:k:3, None]
+        return out
+
+    def _find_spin(self):
+        """Set ``spin`` of the loaded contacts, whose kernels have constant directions then."""
+        c, self.spin = self.c, np.zeros((0, self.width))
+        count = int(c.contacts.count[0])
+        aligned = c.frames.aligned[:count].astype(bool)
+        if c.friction.model[DIRECTIONS] == 0 or not aligned.any():
+            return
+        c.frames.aligned[:count] = 0
+        u, rate = self._rates(self.v, self.by_v)
+        u, across = u[: 3 * count].reshape(-1, 3), rate[2 : 3 * count : 3].copy()
+        n, t1, t2 = c.contacts.normal[:count], c.frames.t1[:count], c.frames.t2[:count]
+        w = u[:, :1] * n + u[:, 1:2] * t1 + u[:, 2:] * t2
+        across -= np.einsum("ij,ijc->ic", cross(t2, w), self.d.arrays.turn[:count]) @ self.by_q
+        self.spin = np.where(aligned, 1.0 / np.maximum(np.abs(u[:, 1]), 1e-300), 0.0)[:, None] * across
+
+    def _last(self):
+        """The loaded step from where impacts have led: (matrix, impulses)."""
         self.d.phase = None
-        rows = self.d.count_rows()
-        offset = np.zeros((rows, self.width))
-        contacts = int(self.c.contacts.count[0])
-        if self.c.work.shift.any() or self.by_shift.any():
-            _, back = self._rates(self.c.work.shift.copy(), self.by_shift)
-            offset[: 3 * contacts : 3] = -back[: 3 * contacts : 3] / self.dt
-            for row in range(3 * contacts, int(self.c.rows.end[0])):
-                dof = int(self.c.rows.dof[row])
+        return self._solved(self.v, self.v, self.names, self._shifted(), shift=self.by_shift)
+
+    def _without(self, at, contacts=True):
+        """Derivative (N, columns) of the velocities behind the step without what collides, or without any contact."""
+        self._load_meeting(at, contacts)
+        return self._last()[0][1]
+
+    def _load_meeting(self, at, contacts):
+        at.meeting.load()
+        self.c.v[:] = at.v_meeting if contacts else at.v_free
+        if not contacts:
+            self.c.contacts.count[0] = self.c.rows.end[0] = self.c.bilateral.info[:2] = 0
+
+    def _shifted(self):
+        """Derivative (rows, columns) of the offsets that a step has as impacts have moved where it begins."""
+        rows, contacts, c = self.d.count_rows(), 3 * int(self.c.contacts.count[0]), self.c
+        offset, self.spin = np.zeros((rows, self.width)), self.spin[:0]
+        if c.work.shift.any() or self.by_shift.any():
+            _, back = self._rates(c.work.shift.copy(), self.by_shift)
+            offset[:contacts:3] = -back[:contacts:3] / self.dt
+            for row in range(contacts, int(c.rows.end[0])):
+                dof = int(c.rows.dof[row])
                 if dof >= 0:
-                    offset[row] = -self.c.rows.sign[row] * self.by_shift[dof] / self.dt
-        self.matrix, self.impulses = self._solved(v, v, names, offset, shift=self.by_shift)
-        return self.matrix[1]
+                    offset[row] = -c.rows.sign[row] * self.by_shift[dof] / self.dt
+        return offset
 
     def _impact(self, at):
         """One impact: what it makes of the velocities and of the way back of coordinates."""
@@ -148,7 +212,7 @@ class Chain:
             raise InputError("no derivative of an impact whose restitution was lowered because energy appeared; set "
                              "energy_gain: allow")  # fmt: skip
         ahead, by_moment = self._moments(at)
-        self.wrenches, self.apart = [], []
+        self.wrenches, self.apart, self.rows = [], [], []
         by_v, start = self._phases(at, ahead), self.by_v
         tree = self.c.tree
         for k in np.flatnonzero(at.body_moment > 0.0):
@@ -176,15 +240,15 @@ class Chain:
                 above = float(gap[i] - gap[:met][deeper].min())
                 self.kinks += (Kink("face", self.c.pair_links[int(pair[i])], i, above),)
         contacts.gap[:count], contacts.spread[:count] = gap[of], spread[of]
-        collides = np.isfinite(at.moment[:count])
+        collides = np.isfinite(at.moment[:count])  # and not only touches
+        self.d.phase = Phase()
+        self._find_spin()
         self.d.phase = Phase(collides if apart else 0)
         return collides, shift[of]
 
     def _moments(self, at):
         """(derivatives of ``ahead`` (rows, columns), of the moment of each body)."""
-        at.meeting.load()
-        self.c.v[:] = at.v_meeting
-        by_meeting = self._step_stage(self.v, self.names)
+        by_meeting = self._without(at)
         collides, gap_shift = self._load_phase(at, apart=False)
         ahead, by_moment = np.zeros((len(at.ahead), self.width)), np.zeros((self.c.n, self.width))
         if at.at_once:
@@ -200,13 +264,12 @@ class Chain:
         lag = self.c.impacts.lag
         for i in np.flatnonzero(collides):
             gap = float(self.c.contacts.gap[i]) + gap_shift[i]
-            by_gap = self.d.gap_rates(i, self.columns, self.width) - back[3 * i]
+            by_gap = self.d.arrays.gap_q[i] @ self.by_q - back[3 * i]
             times[i] = touch_rate(gap, u[3 * i], after[3 * i], lag, self.dt, by_gap, by_u[3 * i], by_after[3 * i])
+        for j in np.flatnonzero(np.isfinite(at.moment[len(at.eps) :])).tolist():
+            times[len(at.eps) + j] = self._limit_time(at, 3 * len(at.eps) + j)
         for k in np.flatnonzero(at.body_moment > 0.0):
-            same = [i for i in times if at.moment[i] == at.body_moment[k]]
-            if not same:
-                raise InputError("no derivative of an impact at the moment of a joint limit; set wider limits")
-            by_moment[k] = times[same[0]]
+            by_moment[k] = next(by for i, by in times.items() if at.moment[i] == at.body_moment[k])
         for i in np.flatnonzero(collides):
             rows, k = slice(3 * i, 3 * i + 3), body[i]
             if at.ahead[rows].any():
@@ -215,16 +278,27 @@ class Chain:
                 ahead[rows] = late * by_pull + np.outer(pull, by_moment[k])
         return ahead, by_moment
 
+    def _limit_time(self, at, row):
+        """Derivative of the moment at which a joint reaches the limit of a row (core/impact/times.py, limit_touch)."""
+        by_free, c = self._without(at, contacts=False), self.c
+        self._load_phase(at, apart=False)
+        dof, sign, lag = int(c.rows.dof[row]), float(c.rows.sign[row]), c.impacts.lag
+        k = int(np.searchsorted(c.tree.v_start, dof, "right")) - 1
+        bound = c.tree.lower[dof] if c.rows.bound[row] == LOWER else c.tree.upper[dof]
+        gap = sign * (self.q[c.tree.q_start[k]] - c.work.shift[dof] - bound)
+        u, free, by_u = sign * self.v[dof], sign * at.v_free[dof], sign * self.by_v[dof]
+        by_gap = sign * (self.by_q - self.by_shift)[dof]
+        if path_end(gap, u, free, lag, self.dt) <= 0.0:
+            return touch_rate(gap, u, free, lag, self.dt, by_gap, by_u, sign * by_free[dof])
+        return touch_rate(gap, u, u, 0.0, self.dt, by_gap, by_u, by_u)
+
     def _free(self, at):
         """Velocities of the loaded rows without any contact."""
         return self._rates(at.v_free, np.zeros((self.c.N, self.width)))
 
     def _free_rates(self, at, collides):
         """The same, and their derivatives."""
-        at.meeting.load()
-        self.c.v[:], self.c.contacts.count[0], self.c.rows.end[0] = at.v_free, 0, 0
-        self.c.bilateral.info[:2] = 0
-        by_free = self._step_stage(self.v, self.names)
+        by_free = self._without(at, contacts=False)
         self._load_phase(at, apart=False)
         return self._rates(at.v_free, by_free)
 
@@ -242,7 +316,13 @@ class Chain:
 
         def solve(v_out, r, u_out, offset, **more):
             c.v[:], c.solution.r[:rows], c.solution.u[:rows] = v_out, r, u_out
-            return self._solved(more.pop("v_in"), self.still, names, offset, **more)
+            if not len(self.spin):
+                return self._solved(more.pop("v_in"), self.still, names, offset, **more)
+            before = self.by_v  # turned impulses are as others that it began with
+            self.by_v = before - np.linalg.solve(M, J.T @ self._spun(r))
+            found = self._solved(more.pop("v_in"), self.still, names, offset + self._spun(J @ v_out), **more)
+            self.by_v = before
+            return found
 
         if elastic and law == NEWTON:
             offset, asked = ahead.copy(), at.u_after.copy()
@@ -255,7 +335,7 @@ class Chain:
         (_, by_c), by_p = solve(v_c, at.p_c, at.u_c, ahead, v_in=self.v)
         if not elastic:
             return by_c
-        normal = self.d.normal_rates(by_p, self.columns)
+        normal = self.d.normal_rates(by_p, self.by_q)
         least = at.eps[:, None] * normal
         for i in range(count):
             self._add_restitution(least[i], i, at.p_c[3 * i])
@@ -271,6 +351,44 @@ class Chain:
         """What a quantity of contact i gains with its restitution."""
         if "restitution" in self.columns:
             row[self.columns["restitution"].start + int(self.c.contacts.pair[i])] += by
+
+
+class FlowChain(Chain):
+    """The same of a step by a flow, which begins at q o exp(-shift) and v'."""
+
+    def _step(self, v_free=None):
+        """FlowStep of the loaded step."""
+        tree, shift = self.c.tree, self.c.work.shift.copy()
+        by_q, by_way = step_map(tree, -shift)
+        by_q = by_q @ self.by_q - by_way @ self.by_shift
+        start = Start(displaced(tree, self.q, -shift), self.v, by_q, self.by_v)
+        self.d.phase = None
+        return FlowStep(self.d, self.columns, self.width, self.near, start, self._shifted(), v_free)
+
+    def _last(self):
+        self.flow = self._step()
+        matrix, impulses, unique = self.flow.run()
+        self._told(self.flow, unique)
+        if self.felt:
+            self.wrenches.append(self.flow.wrenches)
+            self.apart.append(np.zeros((len(self.flow.wrenches), 3, 1 + self.width)))
+            rows, _, loops, gears = self.flow.row_impulses()
+            self.rows.append((rows, loops, gears))
+        return matrix, impulses
+
+    def _without(self, at, contacts=True):
+        self._load_meeting(at, contacts)
+        step = self._step(at.v_free)
+        if not contacts:
+            return self.d.followed(step.free.solve()[1], self.columns)
+        by = step.first()
+        self._told(step, step.unique)
+        return self.d.followed(by, self.columns)
+
+    def _told(self, step, unique):
+        """Note the kinks of a stage, and whether its impulses are unique."""
+        self.kinks += kinks_of(step.found(), self.c.pair_links) + tuple(step.kinks.values())
+        self.unique = self.unique and unique
 
 
 def touch_rate(gap, u, after, lag, dt, by_gap, by_u, by_after):

@@ -25,10 +25,11 @@ class Kink(NamedTuple):
     ('gap', ('table', 'box'))
     """
 
-    kind: str  #: one of NAMES, or face; this and energy_removed no derivative knows
+    kind: str  #: one of NAMES, face or turned_in; these and energy_removed no derivative knows
     links: tuple  #: links of the contact, or the number of the degree of freedom
     row: int  #: number of the contact; of a joint -1
-    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J]
+    distance: float  #: from the kink [sqrt(N s m/s)]; of a gap, of a face to its deepest point [m]; energy [J];
+    #: of turned_in by how much positions were corrected [m, rad]
 
 
 def kinks_of(found, links):

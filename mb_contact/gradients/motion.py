@@ -25,6 +25,14 @@ def skew(a):
     return out
 
 
+def unit(context, columns, width, name):
+    """Derivative (N, columns) of coordinates or velocities by themselves, in the columns of ``name``."""
+    out = np.zeros((context.N, width))
+    if name in columns:
+        out[:, columns[name]] = np.eye(context.N)
+    return out
+
+
 def step_map(tree, step):
     """d(q o exp(step)) by q and by ``step``, both (N, N), in tangent coordinates; ``step`` (N,) [rad, m].
 

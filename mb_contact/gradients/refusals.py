@@ -16,10 +16,6 @@ def refused_scene(context):
     if scene.collision_scheme != "time_stepping":
         return (f"no derivative of integrator: {scene.integrator} with collision_scheme: {scene.collision_scheme}; set "
                 "integrator: semi_implicit_euler and collision_scheme: time_stepping")  # fmt: skip
-    if scene.friction_model == "coulomb_viscous":
-        return "no derivative of friction_model coulomb_viscous; use coulomb_cone or viscous"
-    if scene.friction_model == "coulomb_polyhedral" and scene.integrator != "semi_implicit_euler":
-        return "no derivative of friction in polygons under flows; use coulomb_cone"
     if c.embeds and scene.integrator != "semi_implicit_euler":
         return "no derivative of embedded loops under flows; set integrator: semi_implicit_euler"
     if c.world.flexible and scene.integrator != "semi_implicit_euler":
@@ -49,8 +45,6 @@ def has_impacts(context):
             raise InputError("the step with impacts was taken before its simulator was asked for a derivative; call "
                              "sim.differentiator() and take it again")  # fmt: skip
         raise InputError("no derivative of a step in which bodies strike each other; take a shorter step")
-    if context.scene.friction_model == "coulomb_polyhedral":
-        raise InputError("no derivative of a step with impacts with friction in polygons; use coulomb_cone")
     return True
 
 
@@ -80,7 +74,6 @@ def refuse_flow(context):
     c = context
     late = c.flow_arrays.end_known[0] and c.end.solved[1] != rows_in_use(c.handle)
     for has, what in (
-        (c.impacts is not None and c.impacts.happened, "with impacts"),
         (c.flow_arrays.count[0] > 1, "in several pieces"),
         (late, "that reaches a limit by its contacts"),
     ):

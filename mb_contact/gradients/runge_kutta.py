@@ -58,7 +58,7 @@ class RungeKuttaFlow(Flow):
         unit[i, np.arange(more)] = 1.0
         held = self._held._replace(by=np.concatenate((self._held.by, np.zeros((n, 6, more))), axis=2),
                                    by_joint=np.concatenate((self._held.by_joint, unit), axis=1))  # fmt: skip
-        return RungeKuttaFlow(self._g, self._columns, self._width + more, self.v_end, held)
+        return RungeKuttaFlow(self._g, self._columns, self._width + more, self._start, self.v_end, held)
 
     def _stages(self, constant=None):
         """(derivatives where the flow ends, chart there (N,)), of servos in the stages or with ``constant`` efforts."""

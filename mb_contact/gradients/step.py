@@ -11,18 +11,16 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.declare import allocate
-from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, pull_step, record_step
-from mb_contact.core.gradients.laws import step_kinks
+from mb_contact.core.gradients.adjoint import HEADER, HELD_ROWS, KINKS as FOUND, pull_step, record_step
 from mb_contact.core.gradients.loops import closure_wrenches, gear_wrenches
 from mb_contact.core.gradients.readings import contact_wrenches
-from mb_contact.core.gradients.step import differentiate, pose_step
+from mb_contact.core.gradients.step import differentiate, follow, pose_step
 from mb_contact.core.gradients.workspace import (
     BESIDE,
     COINCIDENT,
     FINE,
-    GAINED,
-    KINKS,
     LATER,
+    LED,
     LOOP,
     NOT_OVER_FACE,
     PARALLEL,
@@ -30,12 +28,13 @@ from mb_contact.core.gradients.workspace import (
     Meeting,
     make_gradient_handle,
 )
+from mb_contact.core.step.need import CORRECTED
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.errors import InputError
 from mb_contact.gradients.cores import all_cores
 from mb_contact.gradients.embedded import EmbeddedStep
 from mb_contact.gradients.flow_step import FlowStep
-from mb_contact.gradients.impacts import HANDED_ON, Chain
+from mb_contact.gradients.impacts import HANDED_ON, Chain, FlowChain
 from mb_contact.gradients.kinks import Kink, kinks_of
 from mb_contact.gradients.motion import cross
 from mb_contact.gradients.refusals import has_impacts, refuse_step, refused_scene
@@ -218,27 +217,28 @@ class Differentiator:
             other = self.embedded.twin.differentiator()
             self.found, self.more = other.found, other.more
             return matrix, impulses, plan.columns, unique
-        if self._flows:
-            step = FlowStep(self, plan.columns, plan.width, near)
-            matrix, impulses, unique = step.run()
-            if not self.count_rows():
-                self._begin(())
-                self.arrays.count[KINKS] = 0
-                step_kinks(self.handle, c.handle)
-            found = self.arrays.kink[: self.arrays.count[KINKS]]
-            self.found = found[(found[:, 0] != GAINED) | step.gained]
-            self.more, self.flow = tuple(step.kinks.values()), step
-            return matrix, impulses, plan.columns, unique
         if has_impacts(c):
-            chain = Chain(self, plan.columns, near)
+            chain = (FlowChain if self._flows else Chain)(self, plan.columns, near)
             matrix, impulses, unique = chain.run()
-            self.found, self.more = self.found[:0], chain.kinks
+            self.found, self.flow = self.found[:0], chain.flow
+            self.more = (*dict.fromkeys(chain.kinks), *self._corrected())
+            return matrix, impulses, plan.columns, unique
+        if self._flows:
+            self.flow = step = FlowStep(self, plan.columns, plan.width, near)
+            matrix, impulses, unique = step.run()
+            self.found, self.more = step.found(), tuple(step.kinks.values())
             return matrix, impulses, plan.columns, unique
         matrix, impulses, own, unique = self.stage(c.last.v, c.last.v, c.last.gravity, names, near)
+        self.more = self._corrected()
         if plan.width > matrix.shape[2]:  # nothing has bounced
             matrix, impulses = (np.concatenate((x, np.zeros((*x.shape[:2], plan.width - x.shape[2]))), axis=2)
                                 for x in (matrix, impulses))  # fmt: skip
         return matrix, impulses, plan.columns, unique
+
+    def _corrected(self):
+        """A kink where positions were corrected because bodies have turned, of which no derivative knows."""
+        need = self.context.need
+        return (Kink("turned_in", (), -1, float(np.abs(need.ahead).max())),) if need.info[CORRECTED] > 0 else ()
 
     def stage(self, v, moving, gravity, names, near):
         """As ``solve``, of the contact problem whose rows the context holds, from v; see ``pose_step``."""
@@ -251,7 +251,20 @@ class Differentiator:
         if status != FINE:
             raise self.refused(status, contact)
         self.found = self.arrays.kink[:kinks].copy()
-        return matrix, impulses, columns, bool(unique)
+        return matrix, self.fold(impulses, columns), columns, bool(unique)
+
+    def fold(self, x, columns):
+        """x (..., columns) by joints of which those that follow others by gears are put where these have them."""
+        gears, start = self.context.couplings.gears, self.context.tree.v_start
+        if not len(gears.ratio):
+            return x
+        joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self.arrays.drive, strict=True)
+        for a, b, ratio, drive in joints:
+            names = ("q", "v") if drive == LED else ("v",)
+            for own in (columns[name] for name in names if name in columns):
+                x[..., own.start + b] += ratio * x[..., own.start + a]
+                x[..., own.start + a] = 0.0
+        return x
 
     def kinks(self):
         """Kinks of the stage that was solved last."""
@@ -294,23 +307,20 @@ class Differentiator:
         found, none = (dr, wrenches, loops, gears), width - own
         return tuple(np.concatenate((x, np.zeros((*x.shape[:-1], none))), axis=-1) for x in found)
 
-    def gap_rates(self, i, columns, width):
-        """Derivative of the gap of contact i, behind ``rows``."""
-        out = np.zeros(width)
-        if "q" in columns:
-            out[columns["q"]] = self.arrays.gap_q[i]
-        return out
+    def followed(self, x, names):
+        """x (N, columns of the names) with joints that follow others by gears put where these have them."""
+        self._begin(())
+        self.arrays.first[:] = self.plan(tuple(names)).first
+        follow(self.handle, self.context.handle, x)
+        return x
 
-    def normal_rates(self, impulses, columns):
+    def normal_rates(self, impulses, by_q):
         """Derivatives of normal impulses from those ``impulses`` (k, 3, columns) of vectors, behind ``stage``."""
         c, k = self.context, len(impulses)
         n = c.contacts.normal[:k]
-        out = np.einsum("ij,ijc->ic", n, impulses)
-        if "q" in columns:
-            r = c.solution.r[: 3 * k].reshape(-1, 3)
-            p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
-            out[:, columns["q"]] += np.einsum("ij,ijc->ic", cross(n, p), self.arrays.turn[:k])
-        return out
+        r = c.solution.r[: 3 * k].reshape(-1, 3)
+        p = r[:, :1] * n + r[:, 1:2] * c.frames.t1[:k] + r[:, 2:] * c.frames.t2[:k]
+        return np.einsum("ij,ijc->ic", n, impulses) + np.einsum("ij,ijc->ic", cross(n, p), self.arrays.turn[:k]) @ by_q
 
     def record(self, names, spare):
         """The last step as a vector for ``pull``, and the columns of the names; ``spare`` is a list of used vectors."""
@@ -331,6 +341,7 @@ class Differentiator:
                                       self._T, record)  # fmt: skip
         if status != FINE:
             raise self.refused(status, contact)
+        record[FOUND] += len(self._corrected())
         return record, plan.columns
 
     def pull(self, record, y):
@@ -391,7 +402,7 @@ class Differentiator:
         """InputError about the contact, or the row, that has no derivative."""
         c = self.context
         if status == LOOP:
-            return InputError("no derivative of planar and screw closures and of friction in threads; leave them out")
+            return InputError("no derivative of friction in threads; leave it out")
         pair = int(c.contacts.pair[contact])
         a, b = c.pair_links[pair]
         if has_impacts(c) and status in (BESIDE, NOT_OVER_FACE):  # told only where impacts end

@@ -32,7 +32,7 @@ class Moment(NamedTuple):
     phases: Page
     eps: Any  #: of the contacts that take part
     scale: float  #: on all of them
-    moment: Any  #: of each contact that takes part, infinite where it only touches [s]
+    moment: Any  #: of each contact that takes part, then of each limit, infinite where it is only touched [s]
     body_moment: Any
     ahead: Any
     u: Any
@@ -55,7 +55,7 @@ def page(context, contacts=None):
     rows = int(info[FIRST] + info[COUNT] + c.couplings.rows + 1)
     arrays = [(getattr(own, name), getattr(contacts, name)[: max(count, 1)].copy()) for name in CONTACT]
     arrays += [(array, array[:count].copy()) for array in (
-        c.frames.t1, c.frames.t2, c.frames.lead, c.friction.mu, c.friction.extra)]  # fmt: skip
+        c.frames.t1, c.frames.t2, c.frames.lead, c.frames.aligned, c.friction.mu, c.friction.extra)]  # fmt: skip
     arrays += [(array, array[:rows].copy()) for array in (*(getattr(c.rows, name) for name in ROW),
                                                           *(getattr(c.solution, name) for name in SOLVED))]  # fmt: skip
     work, info = c.work, c.bilateral
@@ -67,10 +67,12 @@ def moment(context, impacts, meeting, scale, at_once):
     """Moment of the impact that was just resolved; ``meeting`` is (page, velocities, velocities without contacts)."""
     imp = impacts.work
     count, rows = int(impacts.picked.count[0]), int(context.bilateral.info[FIRST] + context.bilateral.info[COUNT])
+    limits = int((context.rows.dof[3 * count : context.rows.end[0]] >= 0).sum())
     vectors = (imp.ahead, imp.u, imp.p_c, imp.u_c, imp.theta, imp.total)
     ahead, u, p_c, u_c, theta, total = (vector[:rows].copy() for vector in vectors)
     return Moment(
-        *meeting, page(context, impacts.picked), imp.eps[:count].copy(), scale, imp.moment[:count].copy(),
+        *meeting, page(context, impacts.picked), imp.eps[:count].copy(), scale,
+        imp.moment[: count + limits].copy(),
         imp.body_moment.copy(), ahead, u, p_c, u_c, theta, total, u_c + imp.moved[:rows] * bool(imp.eps[:count].any()),
         at_once, imp.v_before.copy(), context.v.copy(), context.work.shift.copy(),
     )  # fmt: skip

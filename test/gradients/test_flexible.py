@@ -114,7 +114,8 @@ def test_readings_of_what_hangs_on_the_link(by):
     differences = state("flexible arm", 0, sensors=sensors)
     assert np.isfinite(differences.sim.sensors.read("scan").ranges).sum() > 5
     for sensor in differences.sim.sensors.names:
-        assert differences.worst_reading(sensor, by, size=1e-7) < 1e-6, sensor
+        size = 1e-6 if by == "effort" else 1e-7  # of less effort rounding is left
+        assert differences.worst_reading(sensor, by, size=size) < 1e-6, sensor
 
 
 def test_the_adjoint():

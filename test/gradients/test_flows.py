@@ -280,19 +280,6 @@ def test_a_slip_without_a_direction_is_a_kink():
     assert [kink.kind for kink in differences.sim.step_derivatives().kinks] == ["slip"]
 
 
-def test_what_is_refused():
-    ball = M.Primitive("ball", "sphere", (0.1,), M.Pose((0.0, 0.0, 0.0999)), "free", 1.0)
-    for v, more, why in (
-        ((0, 0, 0, 0, 0, -1.0), {}, "with impacts"),
-        ((0, 0, 0, 1.0, 0, 0), {"friction_model": "coulomb_viscous"}, "friction_model coulomb_viscous"),
-    ):
-        sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=M.Ground(), integrator="midpoint", **more))
-        sim.set_state(sim.q, np.array(v, float))
-        sim.step()
-        with pytest.raises(InputError, match=why):
-            sim.step_derivatives()
-
-
 def test_a_corner_that_slides_over_the_edge():
     """Its contact has other features at the end, and goes with both bodies; four points then contradict each other."""
     differences = on_table("midpoint", (0.058, -1e-4), (0, 0, 0, 1.0, 0, 0))

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.core.handle import TOLERANCE
-from mb_contact.errors import InputError
+from mb_contact.core.workspace import PIECES
 from oracles.step_differences import Differences, push_out_fully
 from scenes.gradient_scenes import sink
 
@@ -126,6 +126,32 @@ def test_two_coefficients_under_flows(integrator, spins):
     assert differences.worst(("q", "v")) < 1e-6
 
 
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+def test_where_a_slip_turns_too_far_a_step_by_a_flow_jumps(integrator):
+    """From there on it is taken in pieces; at the last whole one the kink is named."""
+    sim, rng = mb.Simulator(skate(0.05, 1.0, integrator=integrator)), np.random.default_rng(5)
+    push_out_fully(sim)
+    sim.context.solver[TOLERANCE] = 1e-13
+    q = sim.q
+    q[2], q[3:7] = 0.1 - 1e-5, rng.normal(size=4)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    v = 0.01 * rng.normal(size=6)
+    v[:3], v[5] = 3.0 * v[:3], 0.0
+
+    def stepped(z):
+        sim.set_state([*q[:2], z, *q[3:]], v)
+        sim.step()
+        return sim.v[3:5], sim.context.work.record[PIECES] > 1.0
+
+    ends = [q[2] - 4e-7, q[2]]  # in pieces, and whole
+    for _ in range(40):
+        middle = 0.5 * sum(ends)
+        ends[0 if stepped(middle)[1] else 1] = middle
+    (one, in_pieces), (other, whole) = stepped(ends[0]), stepped(ends[1])
+    assert in_pieces and not whole and np.linalg.norm(one - other) > 1e-3
+    assert [kink.kind for kink in sim.step_derivatives(()).kinks] == ["slip"]
+
+
 def test_friction_of_two_coefficients_is_by_their_mean():
     """Both grow in proportion."""
     at, ends = landed(skate(0.3, 0.8), 0, 3.0), []
@@ -208,15 +234,68 @@ def test_between_a_vertex_and_an_edge_is_a_kink():
         assert [kink.kind for kink in sim.step_derivatives((), near=1e-4).kinks].count("slip") == kinks
 
 
-@pytest.mark.parametrize(("more", "told"), [({"integrator": "midpoint"}, "polygons under flows"),
-                                            ({"restitution": 0.5}, "with friction in polygons")])  # fmt: skip
-def test_polygons_that_are_refused(more, told):
-    scene = polygons(8)
-    if "restitution" in more:
-        materials = {"m": M.Material(restitution=more["restitution"])}
-        scene = replace(scene, materials=materials, ground=M.Ground(material="m"),
-                        primitives=(replace(scene.primitives[0], material="m"),))  # fmt: skip
-    else:
-        scene = replace(scene, **more)
-    with pytest.raises(InputError, match=told):
-        landed(scene, 0, down=2.0).sim.step_derivatives()
+def elastic(scene):
+    """A scene whose bodies bounce, with torsion and rolling where friction is the same in all directions."""
+    turns = 0.01 if scene.friction_model == "coulomb_cone" else 0.0
+    materials = {"m": M.Material(restitution=0.5, torsional=2.0 * turns, rolling=turns)}
+    return replace(scene, materials=materials, ground=M.Ground(material="m"),
+                   primitives=tuple(replace(body, material="m") for body in scene.primitives))  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint", "rk4"])
+@pytest.mark.parametrize(
+    ("frame", "shape", "law", "seed"),
+    [("slip", "sphere", "anitescu_potra", 0), ("slip", "box", "papers", 1), ("fixed", "capsule", "newton", 0),
+     ("slip", "capsule", "newton", 1), ("fixed", "box", "anitescu_potra", 0)],
+)
+def test_polygons_in_a_bounce(frame, shape, law, seed, integrator):
+    """Tangents follow the slip from before the impact through both phases; what is felt too."""
+    scene = elastic(polygons(8, frame, shape=shape, restitution_law=law, integrator=integrator))
+    scene = replace(scene, sensors=(M.Sensor("touch", "contact", link="body"),))
+    differences = landed(scene, seed, down=1.0)
+    q = differences.q.copy()
+    q[2] += 3e-4
+    differences = Differences(differences.sim, q, differences.v)
+    differences.step()
+    assert differences.sim.context.impacts.tape[0].body_moment[0] > 0.0
+    assert not differences.sim.step_derivatives((), near=1e-4).kinks
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-7
+    assert differences.worst_reading("touch", "v", size=1e-7) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "rk4"])
+@pytest.mark.parametrize("frame", ["slip", "fixed"])
+@pytest.mark.parametrize(("shape", "seed"), [("sphere", 0), ("capsule", 2), ("box", 1)])
+def test_polygons_under_flows(shape, seed, frame, integrator):
+    differences = landed(polygons(8, frame, shape=shape, integrator=integrator), seed, slides=0.5, down=0.003)
+    assert "slip" in states_of(differences)
+    assert not differences.sim.step_derivatives((), near=1e-4).kinks
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint"])
+@pytest.mark.parametrize(("shape", "law"), [("sphere", "anitescu_potra"), ("capsule", "papers"), ("sphere", "newton")])
+def test_torsion_and_rolling_in_a_bounce(shape, law, integrator):
+    body = M.Primitive("body", shape, SIZES[shape], M.Pose((0, 0, 1)), "free", 1.0)
+    scene = elastic(mb.Scene(primitives=(body,), restitution_law=law, integrator=integrator))
+    differences = landed(scene, 0, slides=2.0, down=1.0)
+    assert differences.sim.context.impacts.tape and differences.sim.context.friction.extra[0] >= 0
+    assert differences.worst(("q", "v"), size=1e-7) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint", "rk4"])
+@pytest.mark.parametrize(
+    ("shape", "seed", "slides", "down", "state"),
+    [("sphere", 0, 1.0, 0.003, "slip"), ("capsule", 2, 0.003, 0.05, "stick"), ("box", 1, 1.0, 0.003, "slip"),
+     ("box", 3, 0.05, 0.003, "slip")],
+)  # fmt: skip
+def test_viscous_friction_beside_coulombs(shape, seed, slides, down, state, integrator):
+    """Friction in polygons; what is left of a tangent's impulse without the viscous part is at its bound, or below."""
+    body = M.Primitive("body", shape, SIZES[shape], M.Pose((0, 0, 1)), "free", 1.0, material="m")
+    materials = {"m": M.Material(friction=0.4, viscous=20.0)}
+    scene = mb.Scene(primitives=(body,), ground=M.Ground(material="m"), materials=materials, integrator=integrator,
+                     friction_model="coulomb_viscous")  # fmt: skip
+    differences = landed(scene, seed, slides=slides, down=down)
+    assert states_of(differences) == [state]
+    assert not differences.sim.step_derivatives((), near=1e-4).kinks
+    assert max(differences.worst(("q",), 1e-8), differences.worst(("v",), 1e-6)) < 1e-7

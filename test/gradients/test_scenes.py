@@ -15,7 +15,10 @@ from scenes.gradient_scenes import SCENES
     ("name", "seed"),
     [("quadruped", 4), ("ball with rolling friction", 9), ("ball in honey", 10), ("two boxes", 15), ("limits", 17),
      ("box on hills", 3), ("crank and rocker", 2), ("two bodies on a hinge", 1), ("two bodies on a rod", 2),
-     ("two bodies welded", 3), ("bouncing capsule, by Newton", 4)],
+     ("two bodies welded", 3), ("bouncing capsule, by Newton", 4), ("two bodies on a plane", 1),
+     ("two bodies on a screw", 2),
+     ("bouncing box, polygons", 3), ("bouncing ball with rolling friction", 3), ("bouncing box, midpoint", 5),
+     ("joint that strikes its limit, midpoint", 1)],
 )
 def test_states_of_scenes(name, seed):
     sim, draw = SCENES[name]()
@@ -44,7 +47,8 @@ def test_smooth_motion_beside_pinocchio():
 
 
 @pytest.mark.parametrize(
-    "name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge"]
+    "name", ["dual arm", "gears", "joint friction", "ball with rolling friction", "two bodies on a hinge",
+             "two bodies on a screw"]
 )
 def test_the_adjoint_is_the_transposed_of_the_derivative(name):
     sim, draw = SCENES[name]()
@@ -67,3 +71,17 @@ def test_what_the_solver_does_not_tell_apart_sticks():
     sim.set_object("box", velocity=[0, 0, 0, 0.5 * 9.81e-3, 0, 0])  # friction just stops it
     sim.step()
     assert np.abs(sim.step_derivatives(["v"]).v["v"]).max() < 1e-9
+
+
+def test_corrected_positions_are_named():
+    """Of an ellipsoid that begins 10 um deep and turns its depth goes on, which the derivative does not know."""
+    sim, draw = SCENES["ellipsoid"]()
+    push_out_fully(sim)
+    rng = np.random.default_rng(14)
+    for deep in (False, False, False, True):
+        q, v, effort = draw(rng)
+        sim.set_state(q, v)
+        sim.step(effort)
+        kinks = sim.step_derivatives(()).kinks
+        assert [kink.kind for kink in kinks] == ["turned_in"] * deep
+        assert np.abs(sim.context.need.ahead).max() == (kinks[0].distance if deep else 0.0)

@@ -50,8 +50,8 @@ def chain():
     return sim, lambda rng: (0.4 * rng.normal(size=6), rng.normal(size=6), rng.normal(size=6))  # no link meets another
 
 
-def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, restitution=0.0, hills=False, **scene):
-    """One body that overlaps the ground, or hills, a little, in any pose."""
+def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, restitution=0.0, hills=False, down=None, **scene):
+    """One body that overlaps the ground, or hills, a little, in any pose; it goes ``down`` so fast at most."""
 
     def make():
         material = M.Material(friction=0.5, rolling=rolling, torsional=torsional, restitution=restitution)
@@ -62,7 +62,7 @@ def posed(shape, speed=1.0, rolling=0.0, torsional=0.0, size=None, restitution=0
             ground, bodies = None, (body, field)
         sim = mb.Simulator(mb.Scene(primitives=bodies, ground=ground, materials={"body": material}, **scene))
         sim.reset()
-        return sim, tumbling(sim, speed, 5e-4 if restitution else 0.0)
+        return sim, tumbling(sim, speed, 5e-4 if restitution else 0.0, down)
 
     return make
 
@@ -78,7 +78,7 @@ def ring():
     return sim, tumbling(sim, 1.0)
 
 
-def tumbling(sim, speed, above=0.0):
+def tumbling(sim, speed, above=0.0, down=None):
     """Draws of a body that overlaps what is below it a little, or is up to so much above it, in any pose."""
 
     def draw(rng):
@@ -88,7 +88,7 @@ def tumbling(sim, speed, above=0.0):
         sink(sim, q, slice(2, 3), np.array([1.0]), 0.0, 0.5)
         q[2] += above * rng.uniform()
         v = speed * rng.normal(size=6)
-        v[5] = -abs(v[5]) - 0.5 * speed
+        v[5] = -abs(v[5]) - 0.5 * speed if down is None else -down * rng.uniform()
         return q, v, np.zeros(0)
 
     return draw
@@ -130,8 +130,8 @@ def pair(a, b):
     return make
 
 
-def joints(limits=None, gears=(), actuators=None, **properties):
-    """A pendulum of two links with forces in its joints."""
+def joints(limits=None, gears=(), actuators=None, integrator="semi_implicit_euler", **properties):
+    """A pendulum of two links with forces in its joints; by a flow one strikes its limit."""
 
     def make():
         urdf = mb.pendulum(2, length=1.0).urdf()
@@ -140,16 +140,19 @@ def joints(limits=None, gears=(), actuators=None, **properties):
             urdf = urdf.replace('type="continuous"', 'type="revolute"').replace("</joint>", end)
         properties_of = {"hinge_0": JointProperties(**properties)}
         robot = M.SceneModel(urdf, joint_properties=properties_of, actuators=actuators or {})
-        sim = mb.Simulator(mb.Scene(models=(robot,), gears=gears, loops="multipliers"))
+        sim = mb.Simulator(mb.Scene(models=(robot,), gears=gears, loops="multipliers", integrator=integrator))
         sim.reset()
 
         def draw(rng):
             q = rng.uniform(-0.4, 0.4, size=2)
             if limits:
                 q[0] = limits[1] + rng.uniform(-1e-3, 1e-3)
+            v = 2.0 * rng.normal(size=2)
+            if integrator != "semi_implicit_euler":
+                q[0], v[0] = limits[1] - 2e-4 - abs(q[0] - limits[1]), 3.0 + abs(v[0])
             if gears:
                 q[0] = -0.7 * q[1]
-            return q, 2.0 * rng.normal(size=2), rng.normal(size=2)
+            return q, v, rng.normal(size=2)
 
         return sim, draw
 
@@ -170,13 +173,20 @@ def four_bar():
     return sim, draw
 
 
-def held(kind):
-    """Two boxes in the air, held together by a closure with a small error."""
+def held(kind, apart=None, **more):
+    """Two boxes in the air, held together by a closure with a small error; A's frame stands ``apart`` in B's [m]."""
 
     def make():
         boxes = tuple(M.Primitive(name, "box", (0.2, 0.16, 0.12), M.Pose((0, 0, z), (0.1 * z, 0.3, 0.2)), "free", mass)
                       for name, z, mass in (("a", 0.0, 1.0), ("b", 0.5, 0.6)))  # fmt: skip
-        closure = M.Closure(kind, "a", "b", pose_a=M.Pose((0.1, 0.05, 0.2), (0.1, 0.2, 0.3)))
+        pose = M.Pose((0.1, 0.05, 0.2), (0.1, 0.2, 0.3))
+        closure = M.Closure(kind, "a", "b", pose_a=pose, **more)
+        if apart is not None:
+            (R_a, p_a), (R_b, p_b) = ((box.pose.rotation(), box.pose.origin()) for box in boxes)
+            R = R_a @ pose.rotation()
+            p = R_b.T @ (p_a + R_a @ pose.origin() - R @ apart - p_b)
+            quat = M.rotations.matrix_to_quat(R_b.T @ R)
+            closure = replace(closure, pose_b=M.Pose(tuple(p), quat_xyzw=tuple(quat)))
         sim = mb.Simulator(mb.Scene(primitives=boxes, loop_closures=(closure,), loops="multipliers"))
         sim.reset()
         start, tree = sim.q, sim.context.tree
@@ -240,6 +250,16 @@ SCENES = {
     "bouncing ball": posed("sphere", speed=3.0, restitution=0.6),
     "bouncing box": posed("box", restitution=0.5),
     "bouncing box, as printed": posed("box", restitution=0.5, restitution_law="papers"),
+    "box that lands, midpoint": posed("box", integrator="midpoint"),
+    "bouncing box, midpoint": posed("box", restitution=0.5, integrator="midpoint"),
+    "bouncing capsule, rk4, as printed": posed("capsule", restitution=0.5, restitution_law="papers", integrator="rk4"),
+    "bouncing box, polygons": posed("box", restitution=0.5, friction_model="coulomb_polyhedral"),
+    "bouncing capsule, polygons, midpoint": posed("capsule", restitution=0.5, friction_model="coulomb_polyhedral",
+                                                  integrator="midpoint"),
+    "capsule, polygons, midpoint": posed("capsule", speed=0.5, down=0.003, integrator="midpoint",
+                                         friction_model="coulomb_polyhedral"),
+    "bouncing ball with rolling friction": posed("sphere", speed=3.0, restitution=0.6, rolling=0.01, torsional=0.02),
+    "joint that strikes its limit, midpoint": joints(limits=(-0.5, 0.5), integrator="midpoint"),
     "bouncing capsule, by Newton": posed("capsule", restitution=0.5, restitution_law="newton"),
     "cylinder on a ball": pair("cylinder", "sphere"),
     "two cylinders": pair("cylinder", "cylinder"),
@@ -256,6 +276,8 @@ SCENES = {
     "two bodies on a rod": held("distance"),
     "two bodies welded": held("weld"),
     "two bodies in a point": held("point"),
+    "two bodies on a plane": held("planar", (0.15, -0.1, 0.0)),
+    "two bodies on a screw": held("screw", (0.0, 0.0, 0.24), pitch=0.12),
     "flexible arm": flexible(),
     "flexible arm and a box": flexible(table=True),
     "servos": joints(actuators={"hinge_1": M.Actuator("position", stiffness=50.0, damping=2.0)}),

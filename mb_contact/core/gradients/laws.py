@@ -10,7 +10,7 @@ With l the impulses of the rows that hold (du = 0) and s the direction of a cont
     slips                du_n = 0,  dr_t = -mu s dr_n + rho a - r_n s dmu,  a across s,  |u_t| / (mu r_n) rho = -a.du_t
     with two mu_i        the same of mu_i u_i and r_i / mu_i
     in a polygon         dr_t = (r_t / r_n) dr_n + rho e,  e.du_t = 0 on an edge along e, rho = 0 at a vertex
-    soft equality        dr = -du / softness
+    soft equality        dr = -du / softness, as of viscous friction, beside which Coulomb's acts alone
     friction of a joint  sticks, or dr = +- d(f dt)
 
 An impact's second phase has least normal impulses theta: "open" is dr_n = dtheta, with friction, and r - theta stands
@@ -34,7 +34,7 @@ from mb_contact.core.gradients.workspace import (
 )
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.solve.friction import DIRECTIONS, MODEL, VISCOUS
+from mb_contact.core.solve.friction import COULOMB_VISCOUS, DIRECTIONS, MODEL, VISCOUS
 from mb_contact.core.solve.laws import EDGE, polygon_state
 from mb_contact.core.workspace import BOX, CONTACT, ENERGY_REMOVED, EQUALITY, NO_BLOCK, UNILATERAL
 from mb_contact.types import STICK, TOUCHING_EVENT
@@ -48,6 +48,7 @@ def active_laws(g, a, near):
     """Rows of the linear system, those that are soft first, and kinks within ``near``."""
     g.count[KINKS] = g.count[HELD] = 0
     g.mobile[0] = 0.0
+    viscous = a.friction.model[MODEL] == VISCOUS or a.friction.model[MODEL] == COULOMB_VISCOUS
     for row in range(g.count[ROWS]):
         g.drag[row] = 0.0
         g.mobile[0] = max(g.mobile[0], IMMOBILE * g.compliance[row])
@@ -60,7 +61,7 @@ def active_laws(g, a, near):
                 _add(g, row, 1.0, 0.0, a.rows.mu[g.at[row]] + a.rows.viscous[g.at[row]], soft)
             elif kind == BOX and not soft:
                 _box(g, a, row, near, soft)
-            elif kind == NO_BLOCK and a.friction.model[MODEL] == VISCOUS and a.rows.viscous[row] > 0.0:
+            elif kind == NO_BLOCK and viscous and a.rows.viscous[row] > 0.0:
                 _add(g, row, 1.0, 0.0, a.rows.viscous[row], soft)
         if soft:
             g.count[SOFT] = g.count[HELD]
@@ -149,6 +150,15 @@ def bounding(g, a, row):
     return a.sol.r[row] - g.given[row // 3]
 
 
+@sweep
+def _dry(a, row, first):
+    """Impulses of two rows of friction without the viscous one that acts beside Coulomb's on tangents."""
+    r, u, softness = a.sol.r, a.sol.u, a.rows.viscous
+    if first != row + 1 or not softness[first] > 0.0:
+        return r[first], r[first + 1]
+    return r[first] + u[first] / softness[first], r[first + 1] + u[first + 1] / softness[first + 1]
+
+
 @kernel
 def _slide(g, a, row, first, near, soft):
     """Two rows of friction from ``first`` on, of the contact whose normal is ``row`` and presses.
@@ -160,9 +170,10 @@ def _slide(g, a, row, first, near, soft):
     m = m if m > 0.0 else max(m_x, m_y)  # a skate has none along it
     if m == 0.0:
         return
-    f_x, f_y, r, normal = m_x / m, m_y / m, a.sol.r, bounding(g, a, row)
+    f_x, f_y, normal = m_x / m, m_y / m, bounding(g, a, row)
+    r_x, r_y = _dry(a, row, first)
     x, y = f_x * a.sol.u[first], f_y * a.sol.u[first + 1]
-    p, q = r[first] / f_x if m_x > 0.0 else 0.0, r[first + 1] / f_y if m_y > 0.0 else 0.0
+    p, q = r_x / f_x if m_x > 0.0 else 0.0, r_y / f_y if m_y > 0.0 else 0.0
     speed, force = np.sqrt(x * x + y * y), np.sqrt(p * p + q * q)
     scale = _both_ways(g, first, f_x, f_y)
     left, part = (m * normal - force) * scale, speed / scale
@@ -190,7 +201,7 @@ def _slide_in_polygon(g, a, row, near, soft):
     if m == 0.0:
         return
     scale, radius = _both_ways(g, first, 1.0, 1.0), m * bounding(g, a, row)
-    p, q, x, y = a.sol.r[first], a.sol.r[first + 1], a.sol.u[first], a.sol.u[first + 1]
+    (p, q), x, y = _dry(a, row, first), a.sol.u[first], a.sol.u[first + 1]
     state, e_x, e_y, apothem = polygon_state(p - x / scale**2, q - y / scale**2, radius, n_f)
     half = 0.5 * (2.0 * np.pi / n_f)
     if state == STICK:

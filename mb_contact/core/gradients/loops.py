@@ -21,7 +21,15 @@ from mb_contact.core.gradients.bias import (
     twist_of,
 )
 from mb_contact.core.gradients.motion import begin_bodies, begin_twists, body_twists, twists_along, velocity_at
-from mb_contact.core.gradients.workspace import BY_Q, FINE, LOOP, PATH
+from mb_contact.core.gradients.planes import (
+    is_plane,
+    plane_entry,
+    point_acceleration,
+    point_bias,
+    point_bias_v,
+    turn_along,
+)
+from mb_contact.core.gradients.workspace import BY_Q, PATH
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP
 from mb_contact.core.jit import kernel, sweep, unlocked
 from mb_contact.core.tree.spatial import (
@@ -44,7 +52,7 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
     wrench_at,
 )
-from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_POINT, CLOSURE_WELD
+from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_PLANAR, CLOSURE_SCREW, CLOSURE_WELD
 
 
 @sweep
@@ -54,16 +62,13 @@ def _minus(a, b):
 
 @kernel
 def closure_rows(g, a, v, dt, row):
-    """Rows of all closures from ``row`` on; (status, the row behind them)."""
+    """Rows of all closures from ``row`` on; the row behind them."""
     kinds = a.closures
     for i in range(kinds.kind.shape[0]):
         if kinds.released[i] == 2:  # before this step
             continue
-        kind = kinds.kind[i]
-        if kind != CLOSURE_WELD and kind != CLOSURE_AXIS and kind != CLOSURE_POINT and kind != CLOSURE_DISTANCE:
-            return LOOP, row
         row = _closure(g, a, v, dt, i, row)
-    return FINE, row
+    return row
 
 
 @sweep
@@ -80,7 +85,13 @@ def _column(R, c):
 @sweep
 def _angles(kind):
     """Rows about axes, which stand before those of points."""
-    return 3 if kind == CLOSURE_WELD else 2 if kind == CLOSURE_AXIS else 0
+    return 3 if kind == CLOSURE_WELD else 2 if kind == CLOSURE_AXIS or is_plane(kind) else 0
+
+
+@sweep
+def _points(kind):
+    """And rows of points."""
+    return 1 if kind == CLOSURE_DISTANCE or kind == CLOSURE_PLANAR else 3
 
 
 @sweep
@@ -88,7 +99,15 @@ def _direction(kind, c, angles, R_b, along):
     """Direction of number c of the rows of a closure."""
     if c < angles:
         return unit_vector(c) if kind == CLOSURE_WELD else _column(R_b, c)
+    if is_plane(kind):
+        return _column(R_b, 2 if kind == CLOSURE_PLANAR else c - angles)
     return along if kind == CLOSURE_DISTANCE else unit_vector(c - angles)
+
+
+@sweep
+def _lead(c, i, r, last):
+    """Way along the axis per radian that the last row of a screw has beside that along it."""
+    return c.lead[i] if r == last and c.kind[i] == CLOSURE_SCREW else 0.0
 
 
 @kernel
@@ -104,7 +123,7 @@ def _closure(g, a, v, dt, i, row):
     p_a, p_b = body_point(kin.R, kin.p, k, vector(c.p_a, i)), body_point(kin.R, kin.p, m, vector(c.p_b, i))
     R_a, R_b = _frame(kin.R, k, matrix(c.R_a, i)), _frame(kin.R, m, matrix(c.R_b, i))
     angles = _angles(kind)
-    points = 1 if kind == CLOSURE_DISTANCE else 3
+    points, acts_b = _points(kind), p_a if is_plane(kind) else p_b
     smooth = g.smooth[0]
     rate = smooth * a.drift[DRIFT_RATE] * min(1.0, dt / a.drift[DRIFT_STEP]) / dt
     apart = _minus(p_a, p_b)
@@ -114,14 +133,21 @@ def _closure(g, a, v, dt, i, row):
         d = _direction(kind, r - row, angles, R_b, vector_sum(ZERO, 1.0 / max(length, 1e-300), apart))
         for e in range(g.count[PATH]):
             if r < row + angles:
-                _angular(g, a, e, r, d, kind, R_a, R_b, (dt * smooth, rate), r - row)
+                _angular(g, a, e, r, d, kind, R_a, R_b, (dt * smooth, rate, 1.0), r - row)
+            elif is_plane(kind):
+                plane_entry(g, a, e, r, d, p_a, p_b, (dt * smooth, rate))
+                lead = _lead(c, i, r, row + 4)
+                if lead != 0.0:
+                    _angular(g, a, e, r, d, kind, R_a, R_b, (dt * smooth, rate, -lead), r - row)
             else:
                 _point(g, a, e, r, d, kind == CLOSURE_DISTANCE, p_a, p_b, (dt * smooth, rate, length))
         f = vector_sum(ZERO, a.sol.r[g.at[r]], d)
+        turn = vector_sum(ZERO, -_lead(c, i, r, row + 4), f)
         if k >= 0:
-            add_spatial(g.total, k, f + ZERO if r < row + angles else wrench_at(p_a, f))
+            add_spatial(g.total, k, f + ZERO if r < row + angles else spatial_sum(wrench_at(p_a, f), 1.0, turn + ZERO))
         if m >= 0:
-            add_spatial(g.total, m, spatial_sum(STILL, -1.0, f + ZERO if r < row + angles else wrench_at(p_b, f)))
+            on_b = f + ZERO if r < row + angles else spatial_sum(wrench_at(acts_b, f), 1.0, turn + ZERO)
+            add_spatial(g.total, m, spatial_sum(STILL, -1.0, on_b))
     return row + angles + points
 
 
@@ -138,8 +164,8 @@ def _sides(g, e):
 
 @kernel
 def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
-    """Entry e of the path of the row d.(w_a - w_b), d fixed in the world or (axis) in B."""
-    j, (dt, rate) = g.path[e], numbers
+    """Entry e of the path of the row d.(w_a - w_b), d fixed in the world or (but of a weld) in B, times a factor."""
+    j, (dt, rate, factor) = g.path[e], numbers
     S_a, S_b, by_a, by_b = _sides(g, e)
     T_a, T_b = S_a[:3], S_b[:3]
     ends = spatial(g.end_pair, 0), spatial(g.end_pair, 1)
@@ -147,10 +173,10 @@ def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
     A_a, A_b = twist_of(g, 0, RATE), twist_of(g, 1, RATE)
     dA = _minus(rate_along(g, e, 0, RATE_BY_Q)[:3], rate_along(g, e, 1, RATE_BY_Q)[:3])
     dA_v = _minus(rate_along(g, e, 0, RATE_BY_V)[:3], rate_along(g, e, 1, RATE_BY_V)[:3])
-    g.J[r, j] = vector_dot(d, _minus(T_a, T_b))
+    g.J[r, j] += factor * vector_dot(d, _minus(T_a, T_b))
     u_q = vector_dot(d, _minus(by_a[:3], by_b[:3])) + dt * vector_dot(d, dA)
     u_v = dt * vector_dot(d, dA_v)
-    if kind == CLOSURE_AXIS:
+    if kind != CLOSURE_WELD:
         dd, w = vector_product(T_b, d), _minus(V_a[:3], V_b[:3])
         dw = _minus(rate_along(g, e, 0, TWIST_BY_Q)[:3], rate_along(g, e, 1, TWIST_BY_Q)[:3])
         dw_b, w_b = rate_along(g, e, 1, TWIST_BY_Q)[:3], V_b[:3]
@@ -158,11 +184,14 @@ def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
         turning = vector_sum(vector_product(dw_b, d), 1.0, vector_product(w_b, dd))
         u_q += dt * (vector_dot(turning, w) + vector_dot(vector_product(w_b, d), dw))
         u_v += dt * (vector_dot(vector_product(T_b, d), w) + vector_dot(vector_product(w_b, d), _minus(T_a, T_b)))
-        z_a, z_b = _column(R_a, 2), _column(R_b, 2)
-        dz_a, dz_b = vector_product(T_a, z_a), vector_product(T_b, z_b)
-        error = vector_sum(vector_product(dz_b, z_a), 1.0, vector_product(z_b, dz_a))
-        u_q += rate * (vector_dot(dd, vector_product(z_b, z_a)) + vector_dot(d, error))
-        moment = vector_sum(ZERO, a.sol.r[g.at[r]], dd)
+        if c >= 2:  # of a screw
+            u_q += rate * turn_along(T_a, T_b, _column(R_a, 0), _column(R_b, 0), _column(R_b, 1))
+        else:
+            z_a, z_b = _column(R_a, 2), _column(R_b, 2)
+            dz_a, dz_b = vector_product(T_a, z_a), vector_product(T_b, z_b)
+            error = vector_sum(vector_product(dz_b, z_a), 1.0, vector_product(z_b, dz_a))
+            u_q += rate * (vector_dot(dd, vector_product(z_b, z_a)) + vector_dot(d, error))
+        moment = vector_sum(ZERO, factor * a.sol.r[g.at[r]], dd)
         add_spatial(g.push, j, moment + ZERO)
         add_spatial(g.pull, j, moment + ZERO)
     else:
@@ -170,7 +199,8 @@ def _angular(g, a, e, r, d, kind, R_a, R_b, numbers, c):
         theta, phi = _minus(T_a, turned(E, T_b)), (0.5 * (E[7] - E[5]), 0.5 * (E[2] - E[6]), 0.5 * (E[3] - E[1]))
         once = vector_product(phi, theta)  # of the small angle that is left
         u_q += rate * (vector_sum(vector_sum(theta, -0.5, once), 1.0 / 12.0, vector_product(phi, once))[c])
-    g.u_q[r, j], g.u_v[r, j] = u_q, u_v
+    g.u_q[r, j] += factor * u_q
+    g.u_v[r, j] += factor * u_v
 
 
 @kernel
@@ -183,8 +213,8 @@ def _point(g, a, e, r, d, along, p_a, p_b, numbers):
     end_a, end_b = spatial(g.end_pair, 0), spatial(g.end_pair, 1)
     dv = vector_sum(velocity_at(by_a, p_a), 1.0, vector_product(end_a[:3], X_a))
     dv = _minus(dv, vector_sum(velocity_at(by_b, p_b), 1.0, vector_product(end_b[:3], X_b)))
-    a_q = _minus(_point_bias(g, e, 0, p_a, X_a), _point_bias(g, e, 1, p_b, X_b))
-    a_v = _minus(_point_bias_v(g, e, 0, p_a, S_a), _point_bias_v(g, e, 1, p_b, S_b))
+    a_q = _minus(point_bias(g, e, 0, p_a, X_a), point_bias(g, e, 1, p_b, X_b))
+    a_v = _minus(point_bias_v(g, e, 0, p_a, S_a), point_bias_v(g, e, 1, p_b, S_b))
     g.J[r, j] = vector_dot(d, X)
     u_q = vector_dot(d, dv) + dt * vector_dot(d, a_q) + rate * vector_dot(d, X)
     u_v = dt * vector_dot(d, a_v)
@@ -193,7 +223,7 @@ def _point(g, a, e, r, d, along, p_a, p_b, numbers):
         dd = vector_sum(ZERO, 1.0 / length, vector_sum(X, -vector_dot(d, X), d))
         V_a, V_b = twist_of(g, 0, TWIST), twist_of(g, 1, TWIST)
         u = _minus(velocity_at(V_a, p_a), velocity_at(V_b, p_b))
-        acceleration = _minus(_acceleration(g, 0, p_a), _acceleration(g, 1, p_b))
+        acceleration = _minus(point_acceleration(g, 0, p_a), point_acceleration(g, 1, p_b))
         du = vector_sum(velocity_at(rate_along(g, e, 0, TWIST_BY_Q), p_a), 1.0, vector_product(V_a[:3], X_a))
         dV = rate_along(g, e, 1, TWIST_BY_Q)
         du = _minus(du, vector_sum(velocity_at(dV, p_b), 1.0, vector_product(V_b[:3], X_b)))
@@ -208,31 +238,6 @@ def _point(g, a, e, r, d, along, p_a, p_b, numbers):
     f = vector_sum(ZERO, a.sol.r[g.at[r]], d)
     add_spatial(g.push, j, vector_sum(vector_product(X_a, f), 1.0, vector_product(p_a, df)) + df)
     add_spatial(g.pull, j, vector_sum(vector_product(X_b, f), 1.0, vector_product(p_b, df)) + df)
-
-
-@kernel
-def _acceleration(g, side, x):
-    """Bias acceleration of the point of a body that is at x."""
-    V = twist_of(g, side, TWIST)
-    return vector_sum(velocity_at(twist_of(g, side, RATE), x), 1.0, vector_product(V[:3], velocity_at(V, x)))
-
-
-@kernel
-def _point_bias(g, e, side, x, X):
-    """Its derivative by q."""
-    V, A = twist_of(g, side, TWIST), twist_of(g, side, RATE)
-    dA, dV = rate_along(g, e, side, RATE_BY_Q), rate_along(g, e, side, TWIST_BY_Q)
-    total = vector_sum(velocity_at(dA, x), 1.0, vector_product(A[:3], X))
-    total = vector_sum(total, 1.0, vector_product(dV[:3], velocity_at(V, x)))
-    return vector_sum(total, 1.0, vector_product(V[:3], vector_sum(velocity_at(dV, x), 1.0, vector_product(V[:3], X))))
-
-
-@kernel
-def _point_bias_v(g, e, side, x, S):
-    """And by v."""
-    V, dA = twist_of(g, side, TWIST), rate_along(g, e, side, RATE_BY_V)
-    total = vector_sum(velocity_at(dA, x), 1.0, vector_product(S[:3], velocity_at(V, x)))
-    return vector_sum(total, 1.0, vector_product(V[:3], velocity_at(S, x)))
 
 
 @unlocked
@@ -264,15 +269,16 @@ def _closure_wrench(g, a, i, row, dr, out):
     R_b, apart = _frame(kin.R, m, matrix(c.R_b, i)), _minus(p[0], p[1])
     length = np.sqrt(vector_dot(apart, apart))
     angles = _angles(kind)
-    behind = row + angles + (1 if kind == CLOSURE_DISTANCE else 3)
+    behind = row + angles + _points(kind)
     begin_twists(g, k, m)
     for r in range(row, behind):
         turns = r < row + angles
         d = _direction(kind, r - row, angles, R_b, vector_sum(ZERO, 1.0 / max(length, 1e-300), apart))
         f = vector_sum(ZERO, a.sol.r[g.at[r]], d)
+        lead = _lead(c, i, r, row + 4)
         for side in range(2):
-            sign, x = 1.0 - 2.0 * side, p[0] if side == 0 else p[1]
-            unit = d + ZERO if turns else wrench_at(x, d)
+            sign, x = 1.0 - 2.0 * side, p[0] if side == 0 or is_plane(kind) else p[1]
+            unit = d + ZERO if turns else spatial_sum(wrench_at(x, d), -lead, d + ZERO)
             for j in range(6):
                 for e in range(out.shape[2]):
                     out[side, j, e] += sign * unit[j] * dr[r, e]
@@ -280,15 +286,17 @@ def _closure_wrench(g, a, i, row, dr, out):
             j, (S_a, S_b) = g.path[e], twists_along(g, e)
             X_a, X_b = velocity_at(S_a, p[0]), velocity_at(S_b, p[1])
             dd = ZERO
-            if kind == CLOSURE_AXIS and turns:
+            if is_plane(kind) or (kind == CLOSURE_AXIS and turns):
                 dd = vector_product(S_b[:3], d)
             elif kind == CLOSURE_DISTANCE:
                 X = _minus(X_a, X_b)
                 dd = vector_sum(ZERO, 1.0 / max(length, 1e-300), vector_sum(X, -vector_dot(d, X), d))
             df = vector_sum(ZERO, a.sol.r[g.at[r]], dd)
             for side in range(2):
-                sign, x, X = 1.0 - 2.0 * side, p[0] if side == 0 else p[1], X_a if side == 0 else X_b
+                at_a = side == 0 or is_plane(kind)
+                sign, x, X = 1.0 - 2.0 * side, p[0] if at_a else p[1], X_a if at_a else X_b
                 by = df + ZERO if turns else vector_sum(vector_product(X, f), 1.0, vector_product(x, df)) + df
+                by = spatial_sum(by, -lead, df + ZERO)
                 for b in range(6):
                     out[side, b, q + j] += sign * by[b]
     g.count[PATH] = 0

@@ -81,7 +81,7 @@ def pose_rows(g, a, v, dt):
     level_contacts(g, a)
     for i in range(count):
         _contact(g, a, i, v, dt)
-    status, behind = closure_rows(g, a, v, dt, end)
+    behind = closure_rows(g, a, v, dt, end)
     settle_push(g)
     push_outside(g, a, dt)
     turn_wrenches(g)

@@ -4,19 +4,31 @@
 """Frames of sensors where a step begins, half-way and where it ends, its impulses, and how all of them move."""
 
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mb_contact.core.gradients.readings import MOVED, body_rates
-from mb_contact.core.gradients.workspace import LED
 from mb_contact.core.tree.derivatives import evaluate_inverse_derivatives
-from mb_contact.gradients.impacts import Chain
+from mb_contact.gradients.impacts import Chain, FlowChain
 from mb_contact.gradients.motion import cross, displaced, displacement, step_map
 from mb_contact.gradients.refusals import has_impacts
 from mb_contact.gradients.step import NEAR
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import Pose
 from mb_contact.types import WORLD
+
+
+class Felt(NamedTuple):
+    """Derivatives of the impulses of a step, those of wrenches about the world's origin, and of its impacts'."""
+
+    rows: Any  #: (R, columns) of rows of the step's own problem
+    contacts: Any  #: (k, 6, columns) on A, of impacts behind those of the step
+    loops: Any  #: (closures, 2, 6, columns) of the step's own problem, on both bodies
+    gears: Any  #: (gears, 2, 6, columns)
+    apart: Any  #: (k, 3, 1 + columns) moments that both bodies feel at their own surfaces, then their derivatives
+    limits: Any  #: (N, columns) of impacts at joint limits
+    all_loops: Any  #: as ``loops``, of impacts too
 
 
 class StepEnds:
@@ -41,11 +53,11 @@ class StepEnds:
     def _start(self):
         """(derivative arrays, their handle, dq, dv) where the step began.
 
-        Under flows, with embedded loops and in steps with impacts at its pose alone.
+        Under flows and with embedded loops at its pose alone.
         """
         if self._g.flow is not None or self._g.embedded is not None or has_impacts(self._c):
-            q, v, gravity, _ = self._c.last
-            evaluate_inverse_derivatives(self._g.start[1], q, v, np.zeros(self._c.N), gravity)
+            q, v, gravity, dt = self._c.last
+            evaluate_inverse_derivatives(self._g.start[1], q, v, (self._c.v - v) / dt, gravity)
         return *self._g.start, self._unit("q"), self._unit("v")
 
     @cached_property
@@ -83,14 +95,7 @@ class StepEnds:
 
     def _followed(self, x):
         """x (..., columns) with joints that follow others by gears put where these have them."""
-        gears, start = self._c.couplings.gears, self._c.tree.v_start
-        joints = zip(start[gears.body_a], start[gears.body_b], gears.ratio, self._g.arrays.drive, strict=True)
-        for a, b, ratio, drive in joints:
-            names = ("q", "v") if drive == LED else ("v",)
-            for own in (self._columns[name] for name in names if name in self._columns):
-                x[..., own.start + b] += ratio * x[..., own.start + a]
-                x[..., own.start + a] = 0.0
-        return x
+        return self._g.fold(x, self._columns)
 
     def _frame(self, end, frame):
         """Axes (3, 3) and origin (3,) of a frame on a body, how they turn and shift (3, columns); its body's rates."""
@@ -116,27 +121,36 @@ class StepEnds:
     # --- impulses ---------------------------------------------------------------------------
 
     @cached_property
-    def _contacts(self):
-        """Derivatives of impulses of rows, of contacts on A, of closures and gears on both of their bodies.
-
-        With embedded loops and in steps with impacts those of contacts alone, of impacts behind those of the step.
-        """
-        if self._g.embedded is not None:
-            return None, self._g.embedded.wrenches
-        if has_impacts(self._c):
-            chain = Chain(self._g, self._columns, NEAR, felt=True)
+    def _felt(self):
+        """Felt of the step; with embedded loops of contacts alone."""
+        c, g = self._c, self._g
+        if g.embedded is not None:
+            return self._quiet(None, g.embedded.wrenches, None, None)
+        if has_impacts(c):
+            chain = (Chain if g.flow is None else FlowChain)(g, self._columns, NEAR, felt=True)
             chain.run()
+            g.arrays.first[:] = g.plan(tuple(self._columns)).first
             self._start  # noqa: B018 - where the stages have begun, too
-            return None, self._followed(np.concatenate(chain.wrenches)), np.concatenate(chain.apart)
-        if self._g.flow is not None:
+            ((rows, loops, gears),) = chain.rows
+            apart = np.concatenate(chain.apart)
+            apart[:, :, 1:] = self._followed(apart[:, :, 1:].copy())
+            parts = rows, np.concatenate(chain.wrenches), loops, gears, chain.limits, loops + chain.loops
+            rows, wrenches, loops, gears, limits, all_loops = (self._followed(x) for x in parts)
+            return Felt(rows, wrenches, loops, gears, apart, limits, all_loops)
+        if g.flow is not None:
             self._start  # noqa: B018 - at whose poses impulses act
-            return tuple(self._followed(x.copy()) for x in self._g.flow.row_impulses())
-        return tuple(self._followed(x) for x in self._g.row_impulses(self._width))
+            return self._quiet(*(self._followed(x.copy()) for x in g.flow.row_impulses()))
+        return self._quiet(*(self._followed(x) for x in g.row_impulses(self._width)))
+
+    def _quiet(self, rows, contacts, loops, gears):
+        """Felt of a step without impacts."""
+        apart, limits = np.zeros((len(contacts), 3, 1 + self._width)), np.zeros((self._c.N, self._width))
+        return Felt(rows, contacts, loops, gears, apart, limits, loops)
 
     def _sum(self, touch):
         """Wrench about the world's origin (6,) of some contacts of a link, and its derivative [N m s, N s]."""
         moment = (cross(touch.points, touch.impulses) + touch.moments).sum(axis=0)
-        by = np.einsum("i,ijc->jc", touch.signs, self._contacts[1][touch.contacts])
+        by = np.einsum("i,ijc->jc", touch.signs, self._felt.contacts[touch.contacts])
         return np.concatenate((moment, touch.impulses.sum(axis=0))), by
 
 

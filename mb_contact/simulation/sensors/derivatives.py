@@ -96,9 +96,8 @@ def _refuse(context, sensor):
                          "multipliers")  # fmt: skip
     if not has_impacts(context):
         return
-    if context.embeds or sensor.kind in ("imu", "force_torque"):
-        raise InputError(f"{begin} in a step with impacts: an IMU's, wrenches of joints, and those with embedded loops "
-                         "are not known; leave it out")  # fmt: skip
+    if context.embeds:
+        raise InputError(f"{begin} in a step with impacts with embedded loops; set loops: multipliers")
     surfaces = context.friction.surfaces
     if surfaces.torsional.any() or surfaces.rolling.any():
         raise InputError(f"{begin} in a step with impacts with torsion or rolling, of which it tells nothing; leave "
@@ -138,10 +137,10 @@ class _Step(StepEnds):
         partners = self._partners(sensor)
         touch = touches(self._c, world.link_geometries[sensor.link], partners)
         W, by = self._sum(touch)
-        if partners is None and has_impacts(self._c):  # at the surfaces of the link, half of a gap away
-            apart = self._contacts[2][touch.contacts].sum(axis=0)
-            W[:3], by[:3] = W[:3] + apart[:, 0], by[:3] + self._followed(apart[:, 1:].copy())
-        if partners is not None:
+        if partners is None:  # at the surfaces of the link, half of a gap away
+            apart = self._felt.apart[touch.contacts].sum(axis=0)
+            W[:3], by[:3] = W[:3] + apart[:, 0], by[:3] + apart[:, 1:]
+        else:
             return _seen(*self._frame(self._start, frame)[:4], W, by) / self._dt
         p, dp = np.zeros(3), np.zeros((3, self._width))
         R, x, turn, shift, _ = self._frame(self._end, frame)
@@ -160,7 +159,7 @@ class _Step(StepEnds):
         W, by = self._sum(touch)
         forces = np.zeros((*pad.cells, 3, self._width))
         for cell, sign, i, p in zip(pad.places(touch, R, x), touch.signs, touch.contacts, touch.impulses, strict=True):
-            forces[tuple(cell)] += R.T @ (sign * self._contacts[1][i, 3:] - times(turn, p))
+            forces[tuple(cell)] += R.T @ (sign * self._felt.contacts[i, 3:] - times(turn, p))
         reading = pad.reading(_seen(R, x, turn, shift, W, by) / self._dt, forces / self._dt)
         return np.concatenate([part.reshape(-1, self._width) for part in reading])
 
@@ -198,7 +197,9 @@ class _Step(StepEnds):
         geoms = tuple(g for g, link in enumerate(self._sim.world.geometry_links) if link in cut.links)
         geometries = self._c.world.geoms.body
         for body in {int(geometries[g]) for g in geoms}:
-            W, dW = self._sum(touches(self._c, tuple(g for g in geoms if geometries[g] == body), None))
+            touch = touches(self._c, tuple(g for g in geoms if geometries[g] == body), None)
+            W, dW = self._sum(touch)
+            dW[:3] += self._felt.apart[touch.contacts].sum(axis=0)[:, 1:]
             by -= self._carried(body, W[3:], dW) / self._dt
         closures = self._c.couplings.closures
         for c, side in monitor.closures_on(cut):
@@ -222,10 +223,13 @@ class _Step(StepEnds):
         """Derivative of the wrench of closure c on the body of a side, about the world's origin."""
         context, on = self._c, self._c.rows.on_b if side else self._c.rows.on_a
         sizes = np.where(context.memory.released < BEFORE, np.array(CLOSURE_ROWS)[context.couplings.closures.kind], 0)
-        first = int(context.bilateral.info[FIRST]) + int(sizes[:c].sum())
+        first_row = int(context.bilateral.info[FIRST])
+        first = first_row + int(sizes[:c].sum())
         own = slice(first, first + int(sizes[c]))
-        force = context.solution.r[own] @ on[own, 3:]
-        return self._carried(body, force, self._contacts[2][c, side]) / self._dt
+        r = context.solution.r[own].copy()
+        if context.impacts is not None:
+            r += context.impacts.loop_impulse[own.start - first_row : own.stop - first_row]
+        return self._carried(body, r @ on[own, 3:], self._felt.all_loops[c, side]) / self._dt
 
     def _rigid(self, cut, rate):
         """Derivative of the force on the links fixed to the child link, about the world's origin.
@@ -266,12 +270,16 @@ class _Step(StepEnds):
     def _accelerations(self):
         """Derivative of the accelerations behind the step under the forces of the step, (N, columns)."""
         c, (_, handle, dq, dv), dt = self._c, self._end, self._dt
-        n, (dr, wrenches, loops, gears) = len(c.tree.parent), self._contacts
+        n, felt = len(c.tree.parent), self._felt
+        dr, wrenches, loops, gears = felt[:4]
         force, by = forces_on_bodies(c), np.zeros((n, 6, self._width))
-        pairs = c.world.geoms.body[c.world.geoms.pairs[c.contacts.pair[: len(wrenches)]]]
+        impacts = [] if c.impacts is None else c.impacts.pairs
+        pairs = np.concatenate((c.contacts.pair[: int(c.contacts.count[0])], *impacts))
+        pairs = c.world.geoms.body[c.world.geoms.pairs[pairs]]
         for side, sign in ((0, 1.0), (1, -1.0)):
             there = pairs[:, side] != WORLD
             np.add.at(by, pairs[there, side], sign / dt * wrenches[there])
+            np.add.at(by[:, :3], pairs[there, side], felt.apart[there, :, 1:] / dt)
         for side, bodies in enumerate((c.couplings.closures.body_a, c.couplings.closures.body_b)):
             np.add.at(by, bodies[bodies != WORLD], loops[bodies != WORLD, side] / dt)
         for side, bodies in enumerate((c.couplings.gears.body_a, c.couplings.gears.body_b)):
@@ -289,6 +297,7 @@ class _Step(StepEnds):
         if flow is not None and "damping" in self._columns:
             rates[:, self._columns["damping"]] -= np.diag(flow.ended[0] - c.v)
         carried_efforts(handle, dq, force, by, np.empty((n, 6, self._width)), efforts)
+        rates += felt.limits / dt
         rates += efforts - c.joints.stiffness[:, None] * dq
         if "mass" in self._columns:
             self._less_mass(rates)
