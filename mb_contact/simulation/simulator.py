@@ -141,13 +141,13 @@ class Simulator(Readings, Recorded):
         context.allocate()
         self._state = SimulationState(context)
         self._stepper, self._record = Stepper(self._state), self._state.record
+        self.reset()
         if warm_up:
             self._warm_up(progress)
 
     def _warm_up(self, progress):
         """Compile or load every kernel, and run one step, before time starts."""
         context = self.context
-        self.reset()
         compile_parts(context, progress)
         context.contact_step.warm_up(context.handle)
         self.reset()
@@ -220,7 +220,6 @@ class Simulator(Readings, Recorded):
         for key in ("time_step", "friction_model", "integrator", "collision_scheme"):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
-        new.reset()
         set_again(new, self.context.changed)
         carry_over(self._state, new._state)
         return new

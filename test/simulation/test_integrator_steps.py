@@ -302,3 +302,14 @@ def test_a_slow_fixed_point_is_not_halved(links, dt):
     certificate = sim.step().certificate
     assert sim.context.flow_arrays.count[0] == 1
     assert abs(certificate.energy_balance) <= 1e-11 * certificate.kinetic_energy
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint", "rk4", "adaptive"])
+def test_the_first_step_needs_no_warm_up(integrator):
+    """Without ``warm_up`` the energies at the start were not known, and steps by flows refused their first."""
+    ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=1.0)
+    scene = mb.Scene(primitives=(ball,), integrator=integrator)
+    cold, warm = mb.Simulator(scene, warm_up=False), mb.Simulator(scene)
+    cold.step()
+    warm.step()
+    assert (cold.q == warm.q).all() and (cold.v == warm.v).all()

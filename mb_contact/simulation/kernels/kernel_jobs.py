@@ -72,7 +72,6 @@ def _stage(name):
 def _terms(_):
     """What controllers ask for."""
     arm = Simulator(pendulum(2).scene(), warm_up=False)
-    arm.reset()
     arm.mass_matrix()
     arm.operational_space(["link_1"])
 
