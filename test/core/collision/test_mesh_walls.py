@@ -9,7 +9,8 @@ import pytest
 import mb_contact as mb
 from mb_contact.collision import make_buffers, make_contacts
 from mb_contact.core.collision.manifolds import build_contacts, y_comes_first
-from mb_contact.core.collision.workspace import FIELD_POINTS
+from mb_contact.core.collision.workspace import FIELD_POINTS, MeshWork
+from mb_contact.core.declare import allocate
 from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.initial import geometry_poses
@@ -61,6 +62,13 @@ def test_edges_that_lean_past_each_other_are_in_each_other_only_as_far_as_they_r
 @pytest.mark.parametrize("thickness, deep", [(0.001, 0.0), (0.02, 0.015)])
 def test_a_tip_below_a_plate_is_not_in_it(tmp_path, thickness, deep):
     """15 mm below the upper side of a plate of 1 mm that stands on a wall, from beyond whose border it leads down."""
+    made = []
+
+    def kept(kind, **sizes):
+        made.append(allocate(kind, **sizes))
+        return made[-1]
+
+    monkeypatch.setattr("mb_contact.core.collision.workspace.allocate", kept)
     plate = prism([(-0.1, -0.1), (-0.098, -0.1), (-0.098, -thickness), (0.04, -thickness), (0.04, 0.0), (-0.1, 0.0)],
                   0.06, 5)  # fmt: skip
     told, sim = overlaps(tmp_path, (plate, Pose()), (blade(10.0, 15.0, 0.3, 0.035), Pose((0.0, 0.0, -0.015))))
@@ -90,8 +98,15 @@ def spikes(tips, radius, height):
         *((tip, r[(i + 1) % 4], r[i]) for i in range(4)), (r[0], r[1], r[2]), (r[0], r[2], r[3]))])  # fmt: skip
 
 
-def test_false_points_do_not_crowd_out_a_true_one(tmp_path):
+def test_false_points_do_not_crowd_out_a_true_one(tmp_path, monkeypatch):
     """504 tips below a plate of 1 mm are 8 mm below its upper side, and one that has just come in 0.1 mm."""
+    made = []
+
+    def kept(kind, **sizes):
+        made.append(allocate(kind, **sizes))
+        return made[-1]
+
+    monkeypatch.setattr("mb_contact.core.collision.workspace.allocate", kept)
     plate = prism([(-0.1, -0.1), (-0.098, -0.1), (-0.098, -0.001), (0.04, -0.001), (0.04, 0.0), (-0.1, 0.0)], 0.06, 5)
     x, y = np.meshgrid(np.linspace(-0.08, 0.03, 28), np.linspace(-0.05, 0.05, 18))
     below = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, -0.008)])
@@ -107,8 +122,9 @@ def test_false_points_do_not_crowd_out_a_true_one(tmp_path):
         a, b = geoms.pairs[0]
         x, y = (b, a) if y_comes_first(geoms.kind, geoms.size, a, b) else (a, b)
         down = np.array([0.0, 0.0, -2e-4 if x == 1 else 2e-4])  # way of X against Y in the step
-        work.mesh.query[1], work.mesh.limit[:] = 1, 0.02
-        work.mesh.start[:3], work.mesh.start[3] = np.eye(3), p[x] - p[y] - down
+        mesh = [arrays for arrays in made if isinstance(arrays, MeshWork)][-1]
+        mesh.query[1], mesh.limit[:] = 1, 0.02
+        mesh.start[:3], mesh.start[3] = np.eye(3), p[x] - p[y] - down
         build_contacts(make_geoms_handle(geoms), R, p, np.zeros((2, 7)), np.array([0]), 1, np.full(1, 0.02),
                        np.zeros((1, 4)), work, contacts)  # fmt: skip
         gaps = contacts.gap[: contacts.count[0]]
