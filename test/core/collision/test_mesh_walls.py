@@ -62,13 +62,6 @@ def test_edges_that_lean_past_each_other_are_in_each_other_only_as_far_as_they_r
 @pytest.mark.parametrize("thickness, deep", [(0.001, 0.0), (0.02, 0.015)])
 def test_a_tip_below_a_plate_is_not_in_it(tmp_path, thickness, deep):
     """15 mm below the upper side of a plate of 1 mm that stands on a wall, from beyond whose border it leads down."""
-    made = []
-
-    def kept(kind, **sizes):
-        made.append(allocate(kind, **sizes))
-        return made[-1]
-
-    monkeypatch.setattr("mb_contact.core.collision.workspace.allocate", kept)
     plate = prism([(-0.1, -0.1), (-0.098, -0.1), (-0.098, -thickness), (0.04, -thickness), (0.04, 0.0), (-0.1, 0.0)],
                   0.06, 5)  # fmt: skip
     told, sim = overlaps(tmp_path, (plate, Pose()), (blade(10.0, 15.0, 0.3, 0.035), Pose((0.0, 0.0, -0.015))))
