@@ -12,6 +12,7 @@ from mb_contact.core.collision.manifolds import build_contacts, y_comes_first
 from mb_contact.core.collision.workspace import FIELD_POINTS, MeshWork
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import make_geoms_handle
+from mb_contact.core.jit import kernel
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.initial import geometry_poses
 from scenes.mesh_bodies import revolved, write_obj
