@@ -9,8 +9,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.collision import make_buffers, make_contacts
 from mb_contact.core.collision.manifolds import build_contacts, y_comes_first
-from mb_contact.core.collision.workspace import FIELD_POINTS, MeshWork
-from mb_contact.core.declare import allocate
+from mb_contact.core.collision.workspace import FIELD_POINTS
 from mb_contact.core.handle import make_geoms_handle
 from mb_contact.core.jit import kernel
 from mb_contact.model.rotations import quat_to_matrix
@@ -92,15 +91,19 @@ def spikes(tips, radius, height):
         *((tip, r[(i + 1) % 4], r[i]) for i in range(4)), (r[0], r[1], r[2]), (r[0], r[2], r[3]))])  # fmt: skip
 
 
-def test_false_points_do_not_crowd_out_a_true_one(tmp_path, monkeypatch):
+@kernel
+def _look_on_way(work, limit, start):
+    """On the way of a step, from ``start``, the place of X in the axes of Y, as which it is turned."""
+    mesh = work.mesh
+    mesh.query[1], mesh.limit[0], mesh.limit[1] = 1, limit, limit
+    for i in range(3):
+        mesh.start[3, i] = start[i]
+        for j in range(3):
+            mesh.start[i, j] = 1.0 if i == j else 0.0
+
+
+def test_false_points_do_not_crowd_out_a_true_one(tmp_path):
     """504 tips below a plate of 1 mm are 8 mm below its upper side, and one that has just come in 0.1 mm."""
-    made = []
-
-    def kept(kind, **sizes):
-        made.append(allocate(kind, **sizes))
-        return made[-1]
-
-    monkeypatch.setattr("mb_contact.core.collision.workspace.allocate", kept)
     plate = prism([(-0.1, -0.1), (-0.098, -0.1), (-0.098, -0.001), (0.04, -0.001), (0.04, 0.0), (-0.1, 0.0)], 0.06, 5)
     x, y = np.meshgrid(np.linspace(-0.08, 0.03, 28), np.linspace(-0.05, 0.05, 18))
     below = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, -0.008)])
@@ -116,9 +119,7 @@ def test_false_points_do_not_crowd_out_a_true_one(tmp_path, monkeypatch):
         a, b = geoms.pairs[0]
         x, y = (b, a) if y_comes_first(geoms.kind, geoms.size, a, b) else (a, b)
         down = np.array([0.0, 0.0, -2e-4 if x == 1 else 2e-4])  # way of X against Y in the step
-        mesh = [arrays for arrays in made if isinstance(arrays, MeshWork)][-1]
-        mesh.query[1], mesh.limit[:] = 1, 0.02
-        mesh.start[:3], mesh.start[3] = np.eye(3), p[x] - p[y] - down
+        _look_on_way(work, 0.02, p[x] - p[y] - down)
         build_contacts(make_geoms_handle(geoms), R, p, np.zeros((2, 7)), np.array([0]), 1, np.full(1, 0.02),
                        np.zeros((1, 4)), work, contacts)  # fmt: skip
         gaps = contacts.gap[: contacts.count[0]]
