@@ -48,7 +48,7 @@ MEASUREMENTS = {
                              "constraints.md#actuators"),
     "constraints": Measurement("Linkages over ten seconds", "python benchmarks/constraints.py", "constraints.md"),
     "derivatives": Measurement("Derivatives beside Pinocchio", "python benchmarks/derivatives.py", "dynamics.md"),
-    "gradients": Measurement("Derivatives of steps beside differences", "python benchmarks/gradients.py",
+    "gradients": Measurement("Derivatives of steps beside differences", "python benchmarks/gradients.py --states 40",
                              "gradients.md#what-is-checked"),
     "as_printed": Measurement("The papers' settings as printed", "python benchmarks/as_printed.py",
                               "papers.md#as-printed"),
