@@ -27,7 +27,6 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.kernels.warm_up import LIBRARY
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.simulation.stepping.integrators import Integrator
 from mb_contact.simulation.surfaces.simulator import simulator_of, surface_simulator
 
 
@@ -46,7 +45,7 @@ def _context():
     return context
 
 
-#: by name, in the order in which ``warm_up.py`` hands them out
+#: by name, in the order in which ``warm_up.py`` hands them out; of the handle of a step
 _STAGES = {
     "assemble_problem": problem.assemble_problem,
     "find_contacts": lambda handle: step.find_contacts(handle, 0),
@@ -60,13 +59,16 @@ _STAGES = {
     "refresh": closing.refresh,
     "begin_step": step.begin_step,
     "saturate": step.saturate,
-    "whole": Integrator.compile,
 }
 
 
 def _stage(name):
-    """A kernel of a step."""
-    _STAGES[name](_context().handle)
+    """A kernel of a step, or each form of the whole step."""
+    if name == "whole":
+        context = Simulator(Scene(ground=Ground()), warm_up=False).context
+        context.integrator.compile(context.handle)
+    else:
+        _STAGES[name](_context().handle)
 
 
 def _terms(_):
