@@ -112,3 +112,9 @@ def test_coals_narrow_phase_is_built_where_shapes_have_no_closed_form(monkeypatc
     scene = Scene(primitives=(Primitive("thing", kind, size, Pose(), "free", 1.0),))
     assert Simulator(scene, progress=lines.append).step().certificate.contacts == 0
     assert any(line.endswith("the same numbers: the compiler is on holiday") for line in lines) == built
+
+
+@pytest.mark.parametrize("job", [job for job in warm_up.STEP if job.kind == "stage"], ids=lambda job: job.argument)
+def test_jobs_of_a_step_do_their_work(job):
+    """The job of whole steps failed, and every start waited for it."""
+    kernel_jobs.KINDS[job.kind](job.argument)
